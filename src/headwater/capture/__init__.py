@@ -1,0 +1,1 @@
+"""Observes Spark and reports what it sees as OpenLineage events."""

@@ -1,0 +1,1 @@
+"""The vocabulary: names, events, facets, graph. No I/O."""

@@ -1,0 +1,1 @@
+"""The data pipeline on PySpark: connectors, streaming and batch jobs, the worker."""

@@ -1,0 +1,1 @@
+"""The lineage server: ingests, stores, answers, streams."""

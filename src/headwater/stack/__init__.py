@@ -1,0 +1,1 @@
+"""The local platform: Kafka, registry, object store, metastore, without Docker."""
