@@ -1,6 +1,6 @@
 """Headwater: live end-to-end data lineage for streaming pipelines."""
 
 from headwater.errors import HeadwaterError
-from headwater.version import VERSION as __version__
+from headwater.version import __version__
 
 __all__ = ["HeadwaterError", "__version__"]

@@ -2,5 +2,5 @@
 
 from importlib.metadata import version
 
-VERSION = version("headwater")
-PRODUCER = f"urn:headwater:{VERSION}"
+__version__ = version("headwater")
+PRODUCER = f"urn:headwater:{__version__}"

@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from headwater.errors import HeadwaterError
-from headwater.version import VERSION
+from headwater.version import __version__
 
 app = typer.Typer(
     name="headwater",
@@ -21,7 +21,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"headwater {VERSION}")
+        typer.echo(f"headwater {__version__}")
         raise typer.Exit
 
 
