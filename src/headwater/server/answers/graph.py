@@ -147,7 +147,8 @@ def _nodes(reading: Reading, walk: Walk, latest: dict[int, RunRow], view: View) 
     nodes += [
         Node(
             dataset_ids[root], "DATASET",
-            datasets.node_data(row, tags, schemas.get(root), with_tags=view.detail), into[root], out[root],
+            datasets.node_data(row, tags, schemas.get(root), with_tags=view.detail),
+            into[root], out[root],
         )
         for root, row in shown.items()
     ]  # fmt: skip

@@ -29,7 +29,7 @@ def hide_namespace(session: Session, unit: Unit, name: str) -> None:
             f"UPDATE {table} SET hidden = ? "
             "WHERE namespace = (SELECT id FROM namespace WHERE name = ?)", True, name,
         )  # fmt: skip
-    unit.forget()
+    unit.start_over()
 
 
 def hide(session: Session, unit: Unit, table: str, number: int) -> None:
@@ -37,7 +37,7 @@ def hide(session: Session, unit: Unit, table: str, number: int) -> None:
     unit.flush()
     key = "root" if table == "dataset" else "id"
     session.run(f"UPDATE {table} SET hidden = ? WHERE {key} = ?", True, number)
-    unit.forget()
+    unit.start_over()
 
 
 def put_source(
@@ -88,4 +88,4 @@ def set_args(
         "UPDATE run SET args = ?, nominal_start = ?, nominal_end = ? WHERE uuid = ?",
         args, start, end, run,
     )  # fmt: skip
-    unit.forget()
+    unit.start_over()

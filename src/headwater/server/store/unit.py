@@ -73,6 +73,13 @@ class Unit:
         if not self.next_id:
             self._count()
 
+    def start_over(self) -> None:
+        """Forget in the middle of a transaction, when rows were changed behind the unit."""
+        generation = self.generation
+        self.forget()
+        self.generation = generation
+        self._count()
+
     def _is_full(self) -> bool:
         return max(len(self.datasets), len(self.runs), len(self.contents)) > _MOST
 
