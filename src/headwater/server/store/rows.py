@@ -36,10 +36,11 @@ def unpack_said(packed: bytes) -> Said:
     if not packed:
         return {}
     return {
-        name: (time, tie, seq)
+        name: stamp
         for time, tie, seq, names in _unpack(packed)
+        for stamp in [(time, tie, seq)]
         for name in names
-    }  # fmt: skip
+    }
 
 
 def hear(said: Said, facets: Facets, stamp: Stamp) -> bool:
