@@ -93,13 +93,22 @@ def _several_names(reading: Reading, roots: set[int]) -> set[int]:
 
 def version_at(reading: Reading, root: int, at: int) -> bytes | None:
     """The version of a dataset at a moment: the last written, else what was first read."""
-    written: list[tuple[int, bytes]] = []
-    for (member,) in reading.session.all("SELECT id FROM dataset WHERE root = ?", root):
-        written += reading.session.all(
-            "SELECT since, version FROM run_io WHERE dataset = ? AND io = 1 AND since <= ? "
-            "ORDER BY since DESC, version DESC LIMIT 1", member, at,
-        )  # fmt: skip
-    return max(written)[1] if written else first_read(reading, root)
+    return versions_at(reading, {root}, at).get(root)
+
+
+def versions_at(reading: Reading, roots: set[int], at: int) -> dict[int, bytes]:
+    """The versions of datasets at a moment."""
+    rows = reading.session.all(
+        "SELECT d.root, io.since, io.version FROM dataset d "
+        "JOIN run_io io ON io.dataset = d.id AND io.io = 1 AND io.since = (SELECT max(x.since) "
+        "FROM run_io x WHERE x.dataset = d.id AND x.io = 1 AND x.since <= ?) "
+        "WHERE d.root = ANY(?)", at, [*roots],
+    )  # fmt: skip
+    written: dict[int, tuple[int, bytes]] = {}
+    for root, since, version in rows:
+        written[root] = max(written.get(root, (since, version)), (since, version))
+    found = {root: version for root, (_, version) in written.items()}
+    return found | first_reads(reading, roots - found.keys())
 
 
 def first_read(reading: Reading, root: int) -> bytes | None:

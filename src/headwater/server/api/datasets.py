@@ -88,7 +88,7 @@ class Datasets(Controller):
         """The versions of a dataset, latest first."""
         with service.reader.open() as reading:
             number = dataset_of(reading, namespace, name)
-            found, total = datasets.versions(reading, number, bounded(limit), bounded(offset))
+            found, total = datasets.list_versions(reading, number, bounded(limit), bounded(offset))
         return answer({"versions": found, "totalCount": total})
 
     @get(f"{_ONE}/versions/{{version:str}}", sync_to_thread=True)
