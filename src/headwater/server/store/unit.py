@@ -142,6 +142,8 @@ class Unit:
         if rank < row.rank or time < row.created_at or time > row.updated_at:
             if row.root != number and (rank < row.rank or time < row.created_at):
                 self.contested.add(row.root)
+            if time < row.created_at:
+                self.namespace(namespace, time)
             row.rank = min(row.rank, rank)
             row.created_at = min(row.created_at, time)
             row.updated_at = max(row.updated_at, time)
@@ -178,6 +180,8 @@ class Unit:
         if number is None:
             number = self._find_job(namespace, name, time)
         row = self.jobs[number]
+        if time < row.created_at:
+            self.namespace(namespace, time)
         row.created_at = min(row.created_at, time)
         row.updated_at = max(row.updated_at, time)
         self.changed_jobs.add(number)
