@@ -67,6 +67,9 @@ class Applier:
             update_edges(self.unit, job, run, change)
         if any(change.named for change in changes):
             run.version = self._version(job, run)
+        # What was out of order was written on the way, and these changed since.
+        self.unit.changed_jobs.add(job.id)
+        self.unit.changed_runs.add(run.id)
         return (run.id if event.run else None), job.id
 
     # Jobs
@@ -181,6 +184,7 @@ class Applier:
                 named[this] = max(ended, other)
                 break
         run.in_since, run.out_since = named
+        self.unit.changed_runs.add(run.id)
 
     # Datasets
 
