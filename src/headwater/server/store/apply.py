@@ -227,6 +227,8 @@ class Applier:
             row.hidden = False
             self.unit.changed_datasets.add(row.id)
         told = {**facets, **part.own} if io == INPUT and part.own else facets
+        if "dataSource" in facets and (source := text_of(facets, "dataSource", "name")):
+            self.unit.source(source, text_of(facets, "dataSource", "uri"), stamp[0])
         if hear(row.facets, told, stamp):
             self.unit.changed_datasets.add(row.id)
             self._dataset_facets(row, facets, stamp)
@@ -236,12 +238,8 @@ class Applier:
         return row
 
     def _dataset_facets(self, row: DatasetRow, facets: Facets, stamp: Stamp) -> None:
-        if "dataSource" in facets:
-            name = text_of(facets, "dataSource", "name")
-            if name:
-                self.unit.source(name, text_of(facets, "dataSource", "uri"), stamp[0])
-                if is_latest(row.facets, "dataSource", stamp):
-                    row.source = name
+        if is_latest(row.facets, "dataSource", stamp):
+            row.source = text_of(facets, "dataSource", "name") or None
         if is_latest(row.facets, "documentation", stamp):
             row.description = text_of(facets, "documentation", "description")
         if is_latest(row.facets, "lifecycleStateChange", stamp):

@@ -237,14 +237,15 @@ class Unit:
         row = self.sources.get(name)
         if row is None:
             found = self.session.all("SELECT * FROM source WHERE name = ?", name)
-            row = found[0] if found else (name, "POSTGRESQL", url, None, time, time)
+            row = found[0] if found else (name, "POSTGRESQL", None, None, time, time, None)
             if not found:
                 self.changed_sources.add(name)
-        if url and time >= row[5]:
-            row = (*row[:2], url, *row[3:])
-        if time < row[4] or time > row[5]:
+        before = row
+        if url and (row[6] is None or (time, url) > (row[6], row[2] or "")):
+            row = (*row[:2], url, *row[3:6], time)
+        self.sources[name] = (*row[:4], min(row[4], time), max(row[5], time), row[6])
+        if self.sources[name] != before:
             self.changed_sources.add(name)
-        self.sources[name] = (*row[:4], min(row[4], time), max(row[5], time))
 
     def flush(self) -> None:
         """Write what changed, in the transaction."""
