@@ -205,6 +205,8 @@ class Applier:
             row = self._dataset(part, io, stamp)
             schema = schema_id(self.unit, part)
             mapping = mapping_id(self.unit, part, self._resolver(event.time)) if io else None
+            if mapping is not None:
+                self.unit.see(self.unit.mapping_inputs[mapping], event.time)
             known = touched.get(row.id, (None, None))
             touched[row.id] = (known[0] or schema, known[1] or mapping)
             if run is not None:

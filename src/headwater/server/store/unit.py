@@ -42,6 +42,7 @@ class Unit:
         self.sources: dict[str, tuple[Any, ...]] = {}
         self.contents: dict[tuple[str, bytes], int] = {}
         self.schema_digests: dict[int, bytes] = {}
+        self.mapping_inputs: dict[int, list[int]] = {}
         self.edges: dict[tuple[int, int], dict[int, int]] = {}
         self.spans: dict[tuple[str, int, int], Any] = {}
         self.next_id: dict[str, int] = {}
@@ -139,16 +140,25 @@ class Unit:
         if number is None:
             number = self._find_dataset(namespace, name, time, rank)
         row = self.datasets[number]
-        if rank < row.rank or time < row.created_at or time > row.updated_at:
-            if row.root != number and (rank < row.rank or time < row.created_at):
-                self.contested.add(row.root)
-            if time < row.created_at:
-                self.namespace(namespace, time)
-            row.rank = min(row.rank, rank)
-            row.created_at = min(row.created_at, time)
-            row.updated_at = max(row.updated_at, time)
-            self.changed_datasets.add(number)
+        self._see(row, time, rank)
         return row
+
+    def see(self, datasets: Iterable[int], time: int) -> None:
+        """Note that an event speaks of datasets, though it was not read again."""
+        for row in self.dataset_rows(datasets):
+            self._see(row, time, row.rank)
+
+    def _see(self, row: DatasetRow, time: int, rank: int) -> None:
+        if rank >= row.rank and row.created_at <= time <= row.updated_at:
+            return
+        if row.root != row.id and (rank < row.rank or time < row.created_at):
+            self.contested.add(row.root)
+        if time < row.created_at:
+            self.namespace(self.namespace_name(row.namespace), time)
+        row.rank = min(row.rank, rank)
+        row.created_at = min(row.created_at, time)
+        row.updated_at = max(row.updated_at, time)
+        self.changed_datasets.add(row.id)
 
     def _find_dataset(self, namespace: str, name: str, time: int, rank: int) -> int:
         place = self.namespace(namespace, time)
