@@ -131,7 +131,7 @@ def _nodes(reading: Reading, walk: Walk, latest: dict[int, RunRow], view: View) 
     into: dict[int, list[Edge]] = {root: [] for root in roots}
     out: dict[int, list[Edge]] = {root: [] for root in roots}
     nodes = []
-    for job, row in job_rows.items():
+    for job, row in sorted(job_rows.items(), key=lambda item: (item[1].namespace, item[1].name)):
         node_id = str(JobName(row.namespace, row.name))
         inputs = sorted(walk.inputs[job], key=dataset_ids.__getitem__)
         outputs = sorted(walk.outputs[job], key=dataset_ids.__getitem__)
