@@ -31,6 +31,7 @@ from headwater.server.service import Service
 from headwater.server.settings import Settings
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.changes import put_namespace
+from headwater.server.store.database import DATABASE_ERRORS
 from headwater.server.store.store import Store
 from headwater.version import __version__
 
@@ -72,6 +73,7 @@ def make_app(settings: Settings) -> ASGIApp:
             HTTPException: problems.on_http,
             EventRejected: problems.on_rejected,
             HeadwaterError: problems.on_known,
+            **dict.fromkeys(DATABASE_ERRORS, problems.on_database),
             Exception: problems.on_bug,
         },
         lifespan=[lifespan],

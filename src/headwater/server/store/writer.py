@@ -7,19 +7,20 @@ way waits for the next, so that concurrent requests share commits without any de
 import logging
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
-from headwater.errors import StoreError
+from headwater.errors import StoreError, StoreUnreachable
 from headwater.model.events import Event
 from headwater.model.times import now
 from headwater.server.store.aliases import AliasRules, apply_rules, settle_contested
 from headwater.server.store.apply import Applier, settle_parents
-from headwater.server.store.database import Database, Session
+from headwater.server.store.database import DATABASE_ERRORS, Database, Session
 from headwater.server.store.unit import Unit
 
 _MOST = 256  # tasks of one commit
+_BOUND = 10_000  # values in one statement; SQLite takes 32,766
 _log = logging.getLogger(__name__)
 
 
@@ -96,7 +97,7 @@ class Writer:
             self._unit.forget()
             if len(batch) == 1:
                 _log.warning("a write failed: %s", error, exc_info=error)
-                batch[0].done.set_exception(error)
+                batch[0].done.set_exception(self._told(error))
                 return
             # One of them is at fault: each gets a transaction of its own.
             for task in batch:
@@ -104,6 +105,11 @@ class Writer:
             return
         for task, result in zip(batch, results, strict=True):
             task.done.set_result(result)
+
+    def _told(self, error: Exception) -> Exception:
+        if isinstance(error, DATABASE_ERRORS):
+            return StoreUnreachable(self._database.name, str(error))
+        return error
 
     def _transact(self, batch: list[_Task]) -> list[Any]:
         with self._database.writing() as session:
@@ -144,10 +150,16 @@ class Writer:
         return stored
 
 
+def _batched(items: list[bytes], size: int) -> Iterator[list[bytes]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
 def _stored(session: Session, digests: list[bytes]) -> set[bytes]:
     """Which of some events are stored already."""
-    if not digests:
-        return set()
-    marks = ", ".join("?" * len(digests))
-    rows = session.all(f"SELECT digest FROM event WHERE digest IN ({marks})", *digests)
-    return {bytes(row[0]) for row in rows}
+    found: set[bytes] = set()
+    for part in _batched(digests, _BOUND):
+        marks = ", ".join("?" * len(part))
+        rows = session.all(f"SELECT digest FROM event WHERE digest IN ({marks})", *part)
+        found |= {bytes(row[0]) for row in rows}
+    return found
