@@ -1,6 +1,7 @@
 """The `headwater` command: one front door over every part of Headwater."""
 
 import sys
+from collections.abc import Sequence
 from io import TextIOWrapper
 from typing import Annotated
 
@@ -50,13 +51,13 @@ for command in (lineage, runs, events, search):
 app.command(rich_help_panel="Server", cls=Command)(server)
 
 
-def main() -> None:
+def main(args: Sequence[str] | None = None) -> None:
     """Run the command line; an error is one line on what happened and one on what to do."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a sign that the terminal lacks is no error
             stream.reconfigure(errors="replace")
     try:
-        app()
+        app(args)
     except HeadwaterError as error:
         _tell(error)
         sys.exit(error.exit_code)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import IO
 
 import msgspec
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -59,13 +59,13 @@ def write_lines(lines: Iterable[bytes]) -> None:
         sys.stdout.write(one.decode() + "\n")
 
 
-def write_table(columns: Iterable[str], rows: Iterable[Iterable[RenderableType]]) -> None:
+def write_table(columns: Iterable[str], rows: Iterable[Iterable[str | Text]]) -> None:
     """Write rows under headings, aligned; what does not fit a terminal is folded, not cut."""
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for name in columns:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
     lines = out()
     for line in lines.render_lines(table, lines.options, pad=False):
         text = Text.assemble(*((s.text, s.style or "") for s in line if not s.control))
