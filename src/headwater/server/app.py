@@ -27,6 +27,7 @@ from headwater.server.api.jobs import Jobs
 from headwater.server.api.lineage import Lineage
 from headwater.server.api.runs import Runs
 from headwater.server.metrics import LAPSED, REQUESTS
+from headwater.server.service import Service
 from headwater.server.settings import Settings
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.changes import put_namespace
@@ -47,7 +48,7 @@ def make_app(settings: Settings) -> ASGIApp:
     """
     store = Store(settings.store, AliasRules(settings.aliases))
     store.writer.change(_first_namespace).result()
-    reader = Reader(store.database, store.rules)
+    service = Service(store, Reader(store.database, store.rules), settings)
 
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
@@ -64,9 +65,7 @@ def make_app(settings: Settings) -> ASGIApp:
     app = Litestar(
         [*_HANDLERS],
         dependencies={
-            "store": Provide(lambda: store, sync_to_thread=False),
-            "reader": Provide(lambda: reader, sync_to_thread=False),
-            "settings": Provide(lambda: settings, sync_to_thread=False),
+            "service": Provide(lambda: service, sync_to_thread=False, use_cache=True)
         },
         exception_handlers={
             ValidationException: problems.on_validation,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from headwater.model.names import FieldName
 from headwater.server.answers import datasets
 from headwater.server.answers.reading import IndexedMapping, Reading, Schema, uuid_text
-from headwater.server.answers.runs import version_at
+from headwater.server.answers.runs import versions_at
 from headwater.server.answers.shapes import (
     DetailedInput,
     Edge,
@@ -104,9 +104,9 @@ class ColumnWalk:
         else:
             fields = [
                 field
-                for (dataset, name), fed in mapping.fed_by.items()
-                if name == column[1] and self._roots[dataset] == column[0]
-                for field in fed
+                for dataset, fed in mapping.fed_by.items()
+                if self._roots[dataset] == column[0]
+                for field in fed.get(column[1], ())
             ]
         for field in dict.fromkeys(fields):
             reached = (target, field)
@@ -173,9 +173,7 @@ class ColumnWalk:
     def _known(self, mappings: set[int], roots: set[int]) -> dict[int, IndexedMapping]:
         """Mappings, with the roots and schemas of every dataset in them at hand."""
         found = self._reading.mappings(mappings)
-        members = {
-            key[0] for mapping in found.values() for key in mapping.fed_by
-        } | {given.dataset for mapping in found.values() for given in mapping.dataset}  # fmt: skip
+        members = {dataset for mapping in found.values() for dataset in mapping.inputs}
         missing = [member for member in members if member not in self._roots]
         rows = self._reading.session.all("SELECT id, root FROM dataset WHERE id = ANY(?)", missing)
         self._roots.update({row[0]: row[1] for row in rows})
@@ -210,7 +208,9 @@ class ColumnWalk:
         mappings = [*self._written_by({column[0]}).values(), *self._read_by({column[0]}).values()]
         return any(
             column[1] in mapping.outputs
-            or any(self._roots[d] == column[0] and f == column[1] for d, f in mapping.fed_by)
+            or any(
+                self._roots[d] == column[0] and column[1] in f for d, f in mapping.fed_by.items()
+            )
             for mapping in mappings
         )
 
@@ -230,10 +230,8 @@ class _Writer:
         self._walk, self._is_versioned, self._is_detailed = walk, is_versioned, is_detailed
         roots = sorted({column[0] for pair in walk.steps for column in pair})
         self._rows = datasets.rows_of(reading, roots)
-        self._versions = {
-            root: uuid_text(found) if (found := version_at(reading, root, reading.at)) else None
-            for root in roots
-        }
+        versions = versions_at(reading, set(roots), reading.at)
+        self._versions = {r: uuid_text(versions[r]) if r in versions else None for r in roots}
         job_ids = {step.job for steps in walk.steps.values() for step in steps}
         self._jobs = _job_names(reading, job_ids) if is_detailed else {}
         self._into: dict[Column, list[Column]] = {}

@@ -13,7 +13,7 @@ from headwater.server.answers.reading import (
     moment,
     uuid_text,
 )
-from headwater.server.answers.runs import LISTED, RunWriter, first_read, version_at
+from headwater.server.answers.runs import LISTED, RunWriter, first_read, versions_at
 from headwater.server.answers.shapes import (
     ColumnLineage,
     Dataset,
@@ -140,22 +140,22 @@ def datasets(reading: Reading, roots: list[int]) -> list[Dataset]:
     rows, schemas, tags = rows_of(reading, roots), schemas_of(reading, roots), Tags(reading, roots)
     book = FacetBook(reading, [row.facets for row in rows.values()])
     columns = column_lineage(reading, roots, schemas)
+    versions = versions_at(reading, set(roots), reading.at)
     return [
-        _dataset(reading, rows[root], schemas.get(root), tags, book, columns.get(root))
+        _dataset(rows[root], versions.get(root), schemas.get(root), tags, book, columns.get(root))
         for root in roots
         if root in rows
     ]
 
 
 def _dataset(
-    reading: Reading,
     row: Row,
+    version: bytes | None,
     schema: Schema | None,
     tags: Tags,
     book: FacetBook,
     columns: list[ColumnLineage] | None,
 ) -> Dataset:
-    version = version_at(reading, row.id, reading.at)
     return Dataset(
         Name(row.namespace, row.name), "DB_TABLE", row.name, row.name, moment(row.created_at),
         moment(row.updated_at), row.namespace, row.source, tags.fields(row.id, schema),
@@ -223,7 +223,7 @@ _VERSION = (
 )
 
 
-def versions(
+def list_versions(
     reading: Reading, root: int, limit: int, offset: int
 ) -> tuple[list[DatasetVersion], int]:
     """A page of the versions of a dataset, latest first, and how many there are."""

@@ -46,10 +46,14 @@ class FacetBook:
 
     def run(self, said: Said) -> Facets:
         """The facets of a run."""
+        if not said:
+            return {}
         return self._pick(said, [(s, b.run.facets) for s, b in self._of(said) if b.run])
 
     def job(self, said: Said) -> Facets:
         """The facets of a job."""
+        if not said:
+            return {}
         return self._pick(said, [(s, b.job.facets) for s, b in self._of(said) if b.job])
 
     def dataset(self, said: Said, names: set[tuple[str, str]], *, own: bool = False) -> Facets:

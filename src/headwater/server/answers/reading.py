@@ -63,15 +63,17 @@ def field_json(field: Field, tags: list[str]) -> dict[str, Any]:
 class IndexedMapping:
     """A column mapping that can be followed both ways."""
 
-    __slots__ = ("dataset", "fed_by", "outputs")
+    __slots__ = ("dataset", "fed_by", "inputs", "outputs")
 
     def __init__(self, mapping: Mapping) -> None:
         self.outputs = {output.field: output for output in mapping.outputs}
         self.dataset = mapping.dataset
-        self.fed_by: dict[tuple[int, str], list[str]] = {}
+        self.fed_by: dict[int, dict[str, list[str]]] = {}  # input dataset → field → outputs
         for output in mapping.outputs:
             for given in output.inputs:
-                self.fed_by.setdefault((given.dataset, given.field), []).append(output.field)
+                fed = self.fed_by.setdefault(given.dataset, {})
+                fed.setdefault(given.field, []).append(output.field)
+        self.inputs = self.fed_by.keys() | {given.dataset for given in mapping.dataset}
 
 
 class Contents:

@@ -51,27 +51,37 @@ def latest_runs(reading: Reading, jobs: list[int], most: int) -> dict[int, list[
 def ios_of(reading: Reading, runs: list[int]) -> dict[tuple[int, int], list[Io]]:
     """What runs read and wrote, by (run, io); of a dataset its last version there."""
     rows = reading.session.all(
-        "SELECT io.run, io.io, d.root, n.name, r.name, "
+        "SELECT io.run, io.io, d.root, "
         "CASE io.io WHEN 1 THEN io.version ELSE (SELECT v.version FROM run_io v "
         "WHERE v.dataset = io.dataset AND v.io = 1 AND v.since <= io.since "
         "ORDER BY v.since DESC, v.version DESC LIMIT 1) END, io.own, io.since, io.last "
-        "FROM run_io io JOIN dataset d ON d.id = io.dataset "
-        "JOIN dataset r ON r.id = d.root JOIN namespace n ON n.id = r.namespace "
-        "WHERE io.run = ANY(?)", runs,
+        "FROM run_io io JOIN dataset d ON d.id = io.dataset WHERE io.run = ANY(?)", runs,
     )  # fmt: skip
+    names = dataset_names(reading, {row[2] for row in rows})
     several = _several_names(reading, {row[2] for row in rows if row[1] == INPUT})
+    unwritten = {row[2] for row in rows if row[1] == INPUT and row[3] is None} - several
+    first = first_reads(reading, unwritten)
     chosen: dict[tuple[int, int, int], tuple[int, Io]] = {}
-    for run, io, root, space, name, version, own, since, last in rows:
-        told = version
-        if io == INPUT and (told is None or root in several):
+    for run, io, root, version, own, since, last in rows:
+        told = version or first.get(root)
+        if io == INPUT and root in several:
             told = version_at(reading, root, since)
         key = (run, io, root)
         if key not in chosen or chosen[key][0] < last:
-            chosen[key] = last, Io(root, (space, name), told, unpack_said(own))
+            chosen[key] = last, Io(root, names[root], told, unpack_said(own))
     grouped: dict[tuple[int, int], list[Io]] = {}
     for (run, io, _), (_, found) in sorted(chosen.items(), key=lambda item: item[1][1].name):
         grouped.setdefault((run, io), []).append(found)
     return grouped
+
+
+def dataset_names(reading: Reading, ids: set[int]) -> dict[int, tuple[str, str]]:
+    """The names of datasets by id."""
+    rows = reading.session.all(
+        "SELECT d.id, n.name, d.name FROM dataset d JOIN namespace n ON n.id = d.namespace "
+        "WHERE d.id = ANY(?)", [*ids],
+    )  # fmt: skip
+    return {row[0]: (row[1], row[2]) for row in rows}
 
 
 def _several_names(reading: Reading, roots: set[int]) -> set[int]:
@@ -83,27 +93,45 @@ def _several_names(reading: Reading, roots: set[int]) -> set[int]:
 
 def version_at(reading: Reading, root: int, at: int) -> bytes | None:
     """The version of a dataset at a moment: the last written, else what was first read."""
-    written: list[tuple[int, bytes]] = []
-    for (member,) in reading.session.all("SELECT id FROM dataset WHERE root = ?", root):
-        written += reading.session.all(
-            "SELECT since, version FROM run_io WHERE dataset = ? AND io = 1 AND since <= ? "
-            "ORDER BY since DESC, version DESC LIMIT 1", member, at,
-        )  # fmt: skip
-    return max(written)[1] if written else first_read(reading, root)
+    return versions_at(reading, {root}, at).get(root)
+
+
+def versions_at(reading: Reading, roots: set[int], at: int) -> dict[int, bytes]:
+    """The versions of datasets at a moment."""
+    rows = reading.session.all(
+        "SELECT d.root, io.since, io.version FROM dataset d "
+        "JOIN run_io io ON io.dataset = d.id AND io.io = 1 AND io.since = (SELECT max(x.since) "
+        "FROM run_io x WHERE x.dataset = d.id AND x.io = 1 AND x.since <= ?) "
+        "WHERE d.root = ANY(?)", at, [*roots],
+    )  # fmt: skip
+    written: dict[int, tuple[int, bytes]] = {}
+    for root, since, version in rows:
+        written[root] = max(written.get(root, (since, version)), (since, version))
+    found = {root: version for root, (_, version) in written.items()}
+    return found | first_reads(reading, roots - found.keys())
 
 
 def first_read(reading: Reading, root: int) -> bytes | None:
     """The version that stands for a dataset that nobody was seen to write yet."""
+    return first_reads(reading, {root}).get(root)
+
+
+def first_reads(reading: Reading, roots: set[int]) -> dict[int, bytes]:
+    """The versions that stand for datasets that nobody was seen to write yet."""
+    if not roots:
+        return {}
     rows = reading.session.all(
-        "SELECT r.uuid, n.name, d.name, s.digest FROM dataset d "
-        "JOIN run_io io ON io.dataset = d.id AND io.io = 0 JOIN run r ON r.id = io.run "
-        "JOIN namespace n ON n.id = d.namespace LEFT JOIN schema s ON s.id = io.schema "
-        "WHERE d.root = ? ORDER BY io.since, r.uuid LIMIT 1", root,
+        "SELECT d.root, io.since, r.uuid, n.name, d.name, s.digest FROM dataset d "
+        "JOIN namespace n ON n.id = d.namespace JOIN run_io io ON io.dataset = d.id AND io.io = 0 "
+        "AND io.since = (SELECT min(x.since) FROM run_io x WHERE x.dataset = d.id AND x.io = 0) "
+        "JOIN run r ON r.id = io.run LEFT JOIN schema s ON s.id = io.schema "
+        "WHERE d.root = ANY(?)", [*roots],
     )  # fmt: skip
-    if not rows:
-        return None
-    run, namespace, name, schema = rows[0]
-    return version_of(run, namespace, name, schema or b"")
+    first: dict[int, tuple[int, bytes, str, str, bytes]] = {}
+    for root, since, run, namespace, name, schema in rows:
+        found = (since, run, namespace, name, schema or b"")
+        first[root] = min(first.get(root, found), found)
+    return {root: version_of(*found[1:]) for root, found in first.items()}
 
 
 class RunWriter:

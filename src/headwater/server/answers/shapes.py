@@ -1,4 +1,8 @@
-"""The shapes of answers: Marquez's, field by field, so that its clients work unchanged."""
+"""The shapes of answers: Marquez's, field by field, so that its clients work unchanged.
+
+An answer may hold a hundred thousand of these, none in a cycle: `gc=False` spares the
+collector from looking through them.
+"""
 
 from datetime import datetime
 from typing import Any
@@ -8,14 +12,14 @@ from msgspec import Raw, Struct
 FacetMap = dict[str, Raw]
 
 
-class Name(Struct, frozen=True):
+class Name(Struct, frozen=True, gc=False):
     """A dataset's or job's name."""
 
     namespace: str
     name: str
 
 
-class VersionedName(Struct, frozen=True):
+class VersionedName(Struct, frozen=True, gc=False):
     """A name with a version of it."""
 
     namespace: str
@@ -23,7 +27,7 @@ class VersionedName(Struct, frozen=True):
     version: str
 
 
-class Namespace(Struct, rename="camel"):
+class Namespace(Struct, rename="camel", gc=False):
     """A namespace."""
 
     name: str
@@ -34,7 +38,7 @@ class Namespace(Struct, rename="camel"):
     is_hidden: bool
 
 
-class Source(Struct, rename="camel"):
+class Source(Struct, rename="camel", gc=False):
     """Where data lives."""
 
     type: str
@@ -45,21 +49,21 @@ class Source(Struct, rename="camel"):
     description: str | None
 
 
-class Tag(Struct):
+class Tag(Struct, gc=False):
     """A label with a meaning."""
 
     name: str
     description: str | None = None
 
 
-class RunDataset(Struct, rename="camel"):
+class RunDataset(Struct, rename="camel", gc=False):
     """A dataset version that a run read or wrote."""
 
     dataset_version_id: VersionedName
     facets: FacetMap
 
 
-class Run(Struct, rename="camel"):
+class Run(Struct, rename="camel", gc=False):
     """A run of a job."""
 
     id: str
@@ -78,7 +82,7 @@ class Run(Struct, rename="camel"):
     facets: FacetMap
 
 
-class InputFieldOf(Struct, rename="camel"):
+class InputFieldOf(Struct, rename="camel", gc=False):
     """An input of a column in a dataset's column lineage."""
 
     namespace: str
@@ -88,7 +92,7 @@ class InputFieldOf(Struct, rename="camel"):
     transformation_type: str | None = None
 
 
-class ColumnLineage(Struct, rename="camel"):
+class ColumnLineage(Struct, rename="camel", gc=False):
     """The inputs of one column of a dataset."""
 
     name: str
@@ -97,7 +101,7 @@ class ColumnLineage(Struct, rename="camel"):
     transformation_type: str | None
 
 
-class Dataset(Struct, rename="camel"):
+class Dataset(Struct, rename="camel", gc=False):
     """A dataset with everything known of it."""
 
     id: Name
@@ -119,7 +123,7 @@ class Dataset(Struct, rename="camel"):
     deleted: bool
 
 
-class DatasetVersion(Struct, rename="camel"):
+class DatasetVersion(Struct, rename="camel", gc=False):
     """A dataset as one run left it."""
 
     id: Name
@@ -139,7 +143,7 @@ class DatasetVersion(Struct, rename="camel"):
     facets: FacetMap
 
 
-class Job(Struct, rename="camel"):
+class Job(Struct, rename="camel", gc=False):
     """A job with everything known of it."""
 
     id: Name
@@ -163,7 +167,7 @@ class Job(Struct, rename="camel"):
     tags: list[str]
 
 
-class JobVersion(Struct, rename="camel"):
+class JobVersion(Struct, rename="camel", gc=False):
     """What a job read and wrote in some of its runs."""
 
     id: VersionedName
@@ -177,14 +181,14 @@ class JobVersion(Struct, rename="camel"):
     latest_run: Run | None
 
 
-class Edge(Struct):
+class Edge(Struct, gc=False):
     """An edge of a graph, between two node ids."""
 
     origin: str
     destination: str
 
 
-class DatasetData(Struct, rename="camel"):
+class DatasetData(Struct, rename="camel", gc=False):
     """A dataset as a node."""
 
     id: Name
@@ -202,7 +206,7 @@ class DatasetData(Struct, rename="camel"):
     last_lifecycle_state: str
 
 
-class JobData(Struct, rename="camel"):
+class JobData(Struct, rename="camel", gc=False):
     """A job as a node."""
 
     id: Name
@@ -222,7 +226,7 @@ class JobData(Struct, rename="camel"):
     latest_run: Run | None
 
 
-class InputFieldNode(Struct, rename="camel"):
+class InputFieldNode(Struct, rename="camel", gc=False):
     """An input of a column node."""
 
     namespace: str
@@ -233,14 +237,14 @@ class InputFieldNode(Struct, rename="camel"):
     transformation_type: str | None
 
 
-class DetailedInput(InputFieldNode, rename="camel"):
+class DetailedInput(InputFieldNode, rename="camel", gc=False):
     """An input of a column node with every step, and the job that takes them."""
 
     transformations: list[dict[str, Any]]
     job: Name | None
 
 
-class FieldData(Struct, rename="camel"):
+class FieldData(Struct, rename="camel", gc=False):
     """A column as a node."""
 
     namespace: str
@@ -253,7 +257,7 @@ class FieldData(Struct, rename="camel"):
     input_fields: list[Any]
 
 
-class Node(Struct, rename="camel"):
+class Node(Struct, rename="camel", gc=False):
     """A node with its edges."""
 
     id: str
@@ -263,13 +267,13 @@ class Node(Struct, rename="camel"):
     out_edges: list[Edge]
 
 
-class Graph(Struct):
+class Graph(Struct, gc=False):
     """A lineage graph."""
 
     graph: list[Node]
 
 
-class SearchResult(Struct, rename="camel", omit_defaults=True):
+class SearchResult(Struct, rename="camel", omit_defaults=True, gc=False):
     """Something whose name was searched for; `field` where it is a column."""
 
     type: str

@@ -7,20 +7,20 @@ from urllib.parse import unquote
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from litestar import Controller, Response, delete, get, put
-from litestar.params import Parameter
+from litestar.params import QueryParameter
 from msgspec import Struct
 
 from headwater.errors import EventRejected
 from headwater.model.events import MAX_NAME, check_text
 from headwater.model.times import parse_moment
 from headwater.server.answers import stats
-from headwater.server.answers.reading import Reader, Reading, moment
+from headwater.server.answers.reading import Reading, moment
 from headwater.server.answers.search import Wanted, search
 from headwater.server.answers.shapes import Namespace, Source, Tag
 from headwater.server.api.common import Limit, Offset, answer, bounded, clock
 from headwater.server.api.problems import BadParameters, BadRequest, NotFound
+from headwater.server.service import Service
 from headwater.server.store import changes
-from headwater.server.store.store import Store
 
 _NAMESPACE = "SELECT name, created_at, updated_at, owner, description, hidden FROM namespace"
 _SOURCE = "SELECT type, name, created_at, updated_at, url, description FROM source"
@@ -56,10 +56,10 @@ class Namespaces(Controller):
 
     @get("/", sync_to_thread=True)
     def list_namespaces(
-        self, reader: Reader, limit: Limit = 100, offset: Offset = 0
+        self, service: Service, limit: Limit = 100, offset: Offset = 0
     ) -> Response[bytes]:
         """Every namespace, by name."""
-        with reader.open() as reading:
+        with service.reader.open() as reading:
             rows = reading.session.all(
                 f"{_NAMESPACE} WHERE NOT hidden ORDER BY name LIMIT ? OFFSET ?",
                 bounded(limit), bounded(offset),
@@ -67,28 +67,24 @@ class Namespaces(Controller):
         return answer({"namespaces": [_namespace(row) for row in rows]})
 
     @get("/{name:str}", sync_to_thread=True)
-    def get_namespace(self, reader: Reader, name: str) -> Response[bytes]:
+    def get_namespace(self, service: Service, name: str) -> Response[bytes]:
         """One namespace."""
-        return answer(_find_namespace(reader, unquote(name)))
+        return answer(_find_namespace(service, unquote(name)))
 
     @put("/{name:str}", sync_to_thread=True)
-    def put_namespace(
-        self, reader: Reader, store: Store, name: str, data: NewNamespace
-    ) -> Response[bytes]:
+    def put_namespace(self, service: Service, name: str, data: NewNamespace) -> Response[bytes]:
         """Make a namespace or change its owner."""
         space = _checked(unquote(name))
-        store.writer.change(
-            lambda s, u: changes.put_namespace(s, u, space, data.owner_name, data.description)
-        ).result()
-        return answer(_find_namespace(reader, space))
+        service.change(changes.put_namespace, space, data.owner_name, data.description)
+        return answer(_find_namespace(service, space))
 
     @delete("/{name:str}", status_code=200, sync_to_thread=True)
-    def delete_namespace(self, reader: Reader, store: Store, name: str) -> Response[bytes]:
+    def delete_namespace(self, service: Service, name: str) -> Response[bytes]:
         """Hide a namespace with its jobs and datasets."""
         space = unquote(name)
-        _find_namespace(reader, space)
-        store.writer.change(lambda s, u: changes.hide_namespace(s, u, space)).result()
-        return answer(_find_namespace(reader, space))
+        _find_namespace(service, space)
+        service.change(changes.hide_namespace, space)
+        return answer(_find_namespace(service, space))
 
 
 def _checked(name: str) -> str:
@@ -104,8 +100,8 @@ def _namespace(row: Any) -> Namespace:
     return Namespace(name, moment(created), moment(updated), owner, text, bool(hidden))
 
 
-def _find_namespace(reader: Reader, name: str) -> Namespace:
-    with reader.open() as reading:
+def _find_namespace(service: Service, name: str) -> Namespace:
+    with service.reader.open() as reading:
         rows = reading.session.all(f"{_NAMESPACE} WHERE name = ?", name)
     if not rows:
         raise NotFound("Namespace", name)
@@ -120,32 +116,26 @@ class Sources(Controller):
 
     @get("/", sync_to_thread=True)
     def list_sources(
-        self, reader: Reader, limit: Limit = 100, offset: Offset = 0
+        self, service: Service, limit: Limit = 100, offset: Offset = 0
     ) -> Response[bytes]:
         """Every source, by name."""
-        with reader.open() as reading:
+        with service.reader.open() as reading:
             rows = reading.session.all(
                 f"{_SOURCE} ORDER BY name LIMIT ? OFFSET ?", bounded(limit), bounded(offset)
             )
         return answer({"sources": [_source(row) for row in rows]})
 
     @get("/{name:str}", sync_to_thread=True)
-    def get_source(self, reader: Reader, name: str) -> Response[bytes]:
+    def get_source(self, service: Service, name: str) -> Response[bytes]:
         """One source."""
-        return answer(_find_source(reader, unquote(name)))
+        return answer(_find_source(service, unquote(name)))
 
     @put("/{name:str}", sync_to_thread=True)
-    def put_source(
-        self, reader: Reader, store: Store, name: str, data: NewSource
-    ) -> Response[bytes]:
+    def put_source(self, service: Service, name: str, data: NewSource) -> Response[bytes]:
         """Make a source or change it."""
         space = _checked(unquote(name))
-        store.writer.change(
-            lambda s, u: changes.put_source(
-                s, u, space, data.type, data.connection_url, data.description
-            )
-        ).result()
-        return answer(_find_source(reader, space))
+        service.change(changes.put_source, space, data.type, data.connection_url, data.description)
+        return answer(_find_source(service, space))
 
 
 def _source(row: Any) -> Source:
@@ -153,8 +143,8 @@ def _source(row: Any) -> Source:
     return Source(kind, name, moment(created), moment(updated), url, text)
 
 
-def _find_source(reader: Reader, name: str) -> Source:
-    with reader.open() as reading:
+def _find_source(service: Service, name: str) -> Source:
+    with service.reader.open() as reading:
         rows = reading.session.all(f"{_SOURCE} WHERE name = ?", name)
     if not rows:
         raise NotFound("Source", name)
@@ -168,9 +158,11 @@ class Tags(Controller):
     path = "/api/v1/tags"
 
     @get("/", sync_to_thread=True)
-    def list_tags(self, reader: Reader, limit: Limit = 100, offset: Offset = 0) -> Response[bytes]:
+    def list_tags(
+        self, service: Service, limit: Limit = 100, offset: Offset = 0
+    ) -> Response[bytes]:
         """Every tag."""
-        with reader.open() as reading:
+        with service.reader.open() as reading:
             rows = reading.session.all(
                 "SELECT name, description FROM tag ORDER BY name LIMIT ? OFFSET ?",
                 bounded(limit), bounded(offset),
@@ -178,10 +170,10 @@ class Tags(Controller):
         return answer({"tags": [Tag(*row) for row in rows]})
 
     @put("/{name:str}", sync_to_thread=True)
-    def put_tag(self, store: Store, name: str, data: NewTag) -> Response[bytes]:
+    def put_tag(self, service: Service, name: str, data: NewTag) -> Response[bytes]:
         """Make a tag or change what it means."""
         tag = _checked(unquote(name))
-        store.writer.change(lambda s, u: changes.put_tag(s, u, tag, data.description)).result()
+        service.change(changes.put_tag, tag, data.description)
         return answer(Tag(tag, data.description))
 
 
@@ -194,10 +186,10 @@ class Search(Controller):
     @get("/search", sync_to_thread=True)
     def get_search(
         self,
-        reader: Reader,
+        service: Service,
         q: str,
         kind: Annotated[
-            str | None, Parameter(query="filter", description="DATASET, JOB or FIELD")
+            str | None, QueryParameter(name="filter", description="DATASET, JOB or FIELD")
         ] = None,
         sort: str | None = None,
         limit: Limit = 10,
@@ -214,13 +206,13 @@ class Search(Controller):
             q.strip(), kind.upper() if kind else None, namespace,
             _day("after", after), _day("before", before), (sort or "").lower() == "name",
         )  # fmt: skip
-        with reader.open() as reading:
+        with service.reader.open() as reading:
             found, total = search(reading, wanted, bounded(limit))
         return answer({"results": found, "totalCount": total})
 
     @get("/stats/{asset:str}", sync_to_thread=True)
     def get_stats(
-        self, reader: Reader, asset: str, period: str | None = None, timezone: str | None = None
+        self, service: Service, asset: str, period: str | None = None, timezone: str | None = None
     ) -> Response[bytes]:
         """Events, jobs, datasets or sources by the hour of a day or the day of a week."""
         if asset not in ("lineage-events", "jobs", "datasets", "sources"):
@@ -232,7 +224,7 @@ class Search(Controller):
         if period.upper() == "WEEK" and timezone is None:
             return answer("Timezone must be specified for period 'WEEK'", 400)
         spans = stats.intervals(period.upper(), _zone(timezone), clock())
-        with reader.open() as reading:
+        with service.reader.open() as reading:
             return answer(_counts(reading, asset, spans))
 
 

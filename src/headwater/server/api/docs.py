@@ -1,14 +1,16 @@
 """The browsable page of the API, served from here: it needs no network."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
-import swagger_ui_bundle
 from litestar import Controller, Response, get
 from litestar.openapi.plugins import SwaggerRenderPlugin
 
 from headwater.server.api.problems import NotFound
 
-_FILES = Path(swagger_ui_bundle.__file__).parent / "vendor"
+# Only its files are wanted: importing the package would look for web frameworks.
+_PACKAGE = find_spec("swagger_ui")
+_FILES = Path(str(_PACKAGE and _PACKAGE.origin)).parent / "static"
 _KINDS = {".js": "text/javascript", ".css": "text/css", ".png": "image/png"}
 _PLACE = "/api/docs-assets"
 
@@ -19,6 +21,7 @@ def swagger() -> SwaggerRenderPlugin:
         js_url=f"{_PLACE}/swagger-ui-bundle.js",
         css_url=f"{_PLACE}/swagger-ui.css",
         standalone_preset_js_url=f"{_PLACE}/swagger-ui-standalone-preset.js",
+        favicon="<link rel='icon' href='data:,'>",
         path="/",
     )
 
@@ -31,7 +34,7 @@ class Documents(Controller):
     @get(f"{_PLACE}/{{name:str}}", sync_to_thread=True)
     def asset(self, name: str) -> Response[bytes]:
         """One file."""
-        found = next((f for f in _FILES.rglob(name) if f.suffix in _KINDS), None)
-        if "/" in name or found is None:
+        found = _FILES / name
+        if found.suffix not in _KINDS or found.parent != _FILES or not found.is_file():
             raise NotFound("File", name)
         return Response(found.read_bytes(), media_type=_KINDS[found.suffix])

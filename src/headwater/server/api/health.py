@@ -3,9 +3,8 @@
 from litestar import Controller, MediaType, Response, get
 
 from headwater.server import metrics
-from headwater.server.answers.reading import Reader
 from headwater.server.api.common import answer
-from headwater.server.store.store import Store
+from headwater.server.service import Service
 from headwater.version import __version__
 
 
@@ -20,15 +19,15 @@ class Health(Controller):
         return answer({"status": "ok", "version": __version__})
 
     @get("/ready", sync_to_thread=True)
-    def ready(self, reader: Reader) -> Response[bytes]:
+    def ready(self, service: Service) -> Response[bytes]:
         """Ready: the store answers."""
-        with reader.open() as reading:
+        with service.reader.open() as reading:
             reading.session.all("SELECT generation FROM clock")
         return answer({"status": "ready", "version": __version__})
 
     @get("/metrics", media_type=MediaType.TEXT, sync_to_thread=True)
-    def metrics(self, store: Store) -> Response[bytes]:
+    def metrics(self, service: Service) -> Response[bytes]:
         """Figures for Prometheus."""
-        metrics.WAITING.set(store.writer.waiting())
-        metrics.STORE_BYTES.set(store.database.size())
+        metrics.WAITING.set(service.store.writer.waiting())
+        metrics.STORE_BYTES.set(service.store.database.size())
         return Response(metrics.page(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -14,8 +14,8 @@ from litestar.openapi.spec.enums import OpenAPIType
 from headwater.errors import EventRejected
 from headwater.model.events import Event
 from headwater.server.metrics import EVENTS, REJECTED
+from headwater.server.service import Service
 from headwater.server.settings import Settings
-from headwater.server.store.store import Store
 
 _array = msgspec.json.Decoder(list[msgspec.Raw])
 _JSON = ("application/json", "text/json")
@@ -56,28 +56,28 @@ class Ingest(Controller):
 
     @post("/lineage", status_code=201, tags=["Ingest"], operation_class=_TakesEvent)
     async def post_lineage(
-        self, request: Request[Any, Any, Any], store: Store, settings: Settings
+        self, request: Request[Any, Any, Any], service: Service
     ) -> Response[bytes]:
         """Store one OpenLineage event, or an array of them with a result for each."""
-        body = await _body(request, settings, _JSON)
+        body = await _body(request, service.settings, _JSON)
         if body.lstrip(b" \t\r\n")[:1] == b"[":
-            return await _store_each(store, _elements(body))
-        await asyncio.wrap_future(store.ingest([_read(store, body)]))
+            return await _store_each(service, _elements(body))
+        await asyncio.wrap_future(service.store.ingest([_read(service, body)]))
         EVENTS.inc()
         return Response(b"", status_code=201, media_type=MediaType.JSON)
 
     @post("/lineage/batch", status_code=201, tags=["Ingest"], operation_class=_TakesLines)
     async def post_batch(
-        self, request: Request[Any, Any, Any], store: Store, settings: Settings
+        self, request: Request[Any, Any, Any], service: Service
     ) -> Response[bytes]:
         """Store newline-delimited events, with a result for each."""
-        body = await _body(request, settings, _LINES)
-        return await _store_each(store, [line for line in body.splitlines() if line.strip()])
+        body = await _body(request, service.settings, _LINES)
+        return await _store_each(service, [line for line in body.splitlines() if line.strip()])
 
 
-def _read(store: Store, raw: bytes) -> Event:
+def _read(service: Service, raw: bytes) -> Event:
     try:
-        return store.read(raw)
+        return service.store.read(raw)
     except EventRejected:
         REJECTED.inc()
         raise
@@ -92,18 +92,18 @@ def _elements(body: bytes) -> list[bytes]:
         raise EventRejected("", "the body is nested too deeply") from None
 
 
-async def _store_each(store: Store, raws: Iterable[bytes]) -> Response[bytes]:
+async def _store_each(service: Service, raws: Iterable[bytes]) -> Response[bytes]:
     """Store what is in order, each event whole or not at all, and tell of each."""
     results: list[dict[str, Any]] = []
     events = []
     for raw in raws:
         try:
-            events.append(store.read(raw))
+            events.append(service.store.read(raw))
             results.append({"status": 201})
         except EventRejected as error:
             results.append({"status": 422 if error.field else 400, "errors": [error.message]})
     if events:
-        await asyncio.wrap_future(store.ingest(events))
+        await asyncio.wrap_future(service.store.ingest(events))
     EVENTS.inc(len(events))
     REJECTED.inc(len(results) - len(events))
     status = 201 if len(events) == len(results) else 207 if events else 422

@@ -6,21 +6,21 @@ from uuid import uuid4
 
 import msgspec
 from litestar import Controller, Response, delete, get, post, put
-from litestar.params import Parameter
+from litestar.params import QueryParameter
 from msgspec import Struct
 
 from headwater.model.lifecycle import RunState
 from headwater.server.answers import jobs
-from headwater.server.answers.reading import Reader, Reading, uuid_bytes
+from headwater.server.answers.reading import Reading, uuid_bytes
 from headwater.server.answers.runs import LISTED, RunWriter
 from headwater.server.answers.shapes import Job
 from headwater.server.api import made
 from headwater.server.api.common import Limit, Offset, answer, bounded, job_of, time_of
 from headwater.server.api.problems import BadRequest, NotFound
 from headwater.server.api.runs import run_answer
+from headwater.server.service import Service
 from headwater.server.store import changes
 from headwater.server.store.rows import RunRow
-from headwater.server.store.store import Store
 
 _ONE = "/namespaces/{namespace:str}/jobs/{name:str}"
 _STATES = [*RunState, "OTHER"]
@@ -55,79 +55,75 @@ class Jobs(Controller):
     @get("/jobs", sync_to_thread=True)
     def list_all(
         self,
-        reader: Reader,
-        last_run_states: Annotated[list[str] | None, Parameter(query="lastRunStates")] = None,
+        service: Service,
+        last_run_states: Annotated[list[str] | None, QueryParameter(name="lastRunStates")] = None,
         limit: Limit = 100,
         offset: Offset = 0,
     ) -> Response[bytes]:
         """Every job, latest first; by the state of its last run if wanted."""
-        return _list(reader, None, last_run_states, limit, offset)
+        return _list(service, None, last_run_states, limit, offset)
 
     @get("/namespaces/{namespace:str}/jobs", sync_to_thread=True)
     def list_some(
         self,
-        reader: Reader,
+        service: Service,
         namespace: str,
-        last_run_states: Annotated[list[str] | None, Parameter(query="lastRunStates")] = None,
+        last_run_states: Annotated[list[str] | None, QueryParameter(name="lastRunStates")] = None,
         limit: Limit = 100,
         offset: Offset = 0,
     ) -> Response[bytes]:
         """The jobs of a namespace, latest first."""
-        return _list(reader, unquote(namespace), last_run_states, limit, offset)
+        return _list(service, unquote(namespace), last_run_states, limit, offset)
 
     @get(_ONE, sync_to_thread=True)
-    def get_job(self, reader: Reader, namespace: str, name: str) -> Response[bytes]:
+    def get_job(self, service: Service, namespace: str, name: str) -> Response[bytes]:
         """A job with everything known of it."""
-        with reader.open() as reading:
+        with service.reader.open() as reading:
             found = jobs.jobs(reading, [job_of(reading, namespace, name)])[0]
         return answer(found)
 
     @put(_ONE, sync_to_thread=True)
-    def put_job(
-        self, reader: Reader, store: Store, namespace: str, name: str, data: NewJob
-    ) -> Response[bytes]:
+    def put_job(self, service: Service, namespace: str, name: str, data: NewJob) -> Response[bytes]:
         """Declare a job by hand, as a job event would."""
         event = made.job_event(
             unquote(namespace), unquote(name), kind=data.type or "BATCH",
             inputs=data.inputs or [], outputs=data.outputs or [], location=data.location,
             text=data.description,
         )  # fmt: skip
-        store.ingest([store.read(event)]).result()
-        with reader.open() as reading:
+        service.store.ingest([service.store.read(event)]).result()
+        with service.reader.open() as reading:
             found = jobs.jobs(reading, [job_of(reading, namespace, name)])[0]
         return answer(found)
 
     @delete(_ONE, status_code=200, sync_to_thread=True)
-    def delete_job(
-        self, reader: Reader, store: Store, namespace: str, name: str
-    ) -> Response[bytes]:
+    def delete_job(self, service: Service, namespace: str, name: str) -> Response[bytes]:
         """Hide a job until an event names it again."""
-        with reader.open() as reading:
+        with service.reader.open() as reading:
             number = job_of(reading, namespace, name)
             found = _brief(reading, number)
         found.facets, found.labels = {}, []
-        store.writer.change(lambda s, u: changes.hide(s, u, "job", number)).result()
+        service.change(changes.hide, "job", number)
         return answer(found)
 
     @get(f"{_ONE}/versions", sync_to_thread=True)
     def list_versions(
-        self, reader: Reader, namespace: str, name: str, limit: Limit = 100, offset: Offset = 0
+        self, service: Service, namespace: str, name: str, limit: Limit = 100, offset: Offset = 0
     ) -> Response[bytes]:
         """What the job read and wrote over time, latest first."""
-        with reader.open() as reading:
+        with service.reader.open() as reading:
             number = job_of(reading, namespace, name)
             found, _ = jobs.versions(reading, number, None, bounded(limit), bounded(offset))
         return answer({"versions": found})
 
     @get(f"{_ONE}/versions/{{version:str}}", sync_to_thread=True)
     def get_version(
-        self, reader: Reader, namespace: str, name: str, version: str
+        self, service: Service, namespace: str, name: str, version: str
     ) -> Response[bytes]:
         """One version of a job."""
         wanted = uuid_bytes(version)
         if wanted is None:
             raise BadRequest(detail="HTTP 404 Not Found", status_code=404)
-        with reader.open() as reading:
+        with service.reader.open() as reading:
             number = job_of(reading, namespace, name)
             found, _ = jobs.versions(reading, number, wanted, 1, 0)
         if not found:
@@ -136,10 +132,10 @@ class Jobs(Controller):
 
     @get(f"{_ONE}/runs", sync_to_thread=True)
     def list_runs(
-        self, reader: Reader, namespace: str, name: str, limit: Limit = 100, offset: Offset = 0
+        self, service: Service, namespace: str, name: str, limit: Limit = 100, offset: Offset = 0
     ) -> Response[bytes]:
         """The runs of a job, latest first."""
-        with reader.open() as reading:
+        with service.reader.open() as reading:
             number = job_of(reading, namespace, name)
             rows = reading.session.all(
                 f"SELECT * FROM run WHERE job = ? AND {LISTED} "
@@ -155,45 +151,41 @@ class Jobs(Controller):
 
     @post(f"{_ONE}/runs", status_code=201, sync_to_thread=True)
     def post_run(
-        self, reader: Reader, store: Store, namespace: str, name: str, data: NewRun
+        self, service: Service, namespace: str, name: str, data: NewRun
     ) -> Response[bytes]:
         """Make a run by hand; it is NEW until it is started."""
-        with reader.open() as reading:
+        with service.reader.open() as reading:
             job_of(reading, namespace, name)
         run = data.id or str(uuid4())
         start = time_of("nominalStartTime", data.nominal_start_time, 0) or None
         end = time_of("nominalEndTime", data.nominal_end_time, 0) or None
         job = (unquote(namespace), unquote(name))
-        event = store.read(made.run_event("OTHER", run, job, start))
-        store.ingest([event]).result()
+        event = service.store.read(made.run_event("OTHER", run, job, start))
+        service.store.ingest([event]).result()
         args = msgspec.json.encode(data.args or {}).decode()
         uuid = uuid_bytes(run) or b""
-        store.writer.change(lambda s, u: changes.set_args(s, u, uuid, args, start, end)).result()
-        return run_answer(reader, run, status=201)
+        service.change(changes.set_args, uuid, args, start, end)
+        return run_answer(service, run, status=201)
 
     @post(f"{_ONE}/tags/{{tag:str}}", status_code=200, sync_to_thread=True)
-    def add_tag(
-        self, reader: Reader, store: Store, namespace: str, name: str, tag: str
-    ) -> Response[bytes]:
+    def add_tag(self, service: Service, namespace: str, name: str, tag: str) -> Response[bytes]:
         """Give a job a tag."""
-        return _tag(reader, store, changes.add_tag, namespace, name, unquote(tag))
+        return _tag(service, changes.add_tag, namespace, name, unquote(tag))
 
     @delete(f"{_ONE}/tags/{{tag:str}}", status_code=200, sync_to_thread=True)
-    def drop_tag(
-        self, reader: Reader, store: Store, namespace: str, name: str, tag: str
-    ) -> Response[bytes]:
+    def drop_tag(self, service: Service, namespace: str, name: str, tag: str) -> Response[bytes]:
         """Take a tag from a job."""
-        return _tag(reader, store, changes.drop_tag, namespace, name, unquote(tag))
+        return _tag(service, changes.drop_tag, namespace, name, unquote(tag))
 
 
 def _list(
-    reader: Reader, namespace: str | None, states: list[str] | None, limit: int, offset: int
+    service: Service, namespace: str | None, states: list[str] | None, limit: int, offset: int
 ) -> Response[bytes]:
     for state in states or ():
         if state not in _STATES:
             told = ", ".join(_STATES)
             raise BadRequest(detail=f"query param lastRunStates must be one of [{told}]")
-    with reader.open() as reading:
+    with service.reader.open() as reading:
         found, total = jobs.list_jobs(
             reading, namespace, states or [], bounded(limit), bounded(offset)
         )
@@ -207,12 +199,10 @@ def _brief(reading: Reading, number: int) -> Job:
     return found
 
 
-def _tag(
-    reader: Reader, store: Store, change: Any, namespace: str, name: str, tag: str
-) -> Response[bytes]:
-    with reader.open() as reading:
+def _tag(service: Service, change: Any, namespace: str, name: str, tag: str) -> Response[bytes]:
+    with service.reader.open() as reading:
         number = job_of(reading, namespace, name)
-    store.writer.change(lambda s, u: change(s, u, "JOB", number, "", tag)).result()
-    with reader.open() as reading:
+    service.change(change, "JOB", number, "", tag)
+    with service.reader.open() as reading:
         found = _brief(reading, number)
     return answer(found)

@@ -3,14 +3,14 @@
 from typing import Annotated
 
 from litestar import MediaType, Response, get
-from litestar.params import Parameter
+from litestar.params import QueryParameter
 
 from headwater.model.names import NodeId, NodeKind
 from headwater.model.times import FOREVER
 from headwater.server.answers import events, graph
 from headwater.server.answers.columns import Column, ColumnWalk, column_graph
 from headwater.server.answers.datasets import find_version
-from headwater.server.answers.reading import NOW, Reader, Reading, uuid_bytes
+from headwater.server.answers.reading import NOW, Reading, uuid_bytes
 from headwater.server.answers.shapes import Graph
 from headwater.server.answers.upstream import runs_upstream
 from headwater.server.api.common import (
@@ -25,12 +25,13 @@ from headwater.server.api.common import (
 )
 from headwater.server.api.ingest import Ingest
 from headwater.server.api.problems import BadParameters, BadRequest, NotFound
+from headwater.server.service import Service
 from headwater.server.store.tables import OUTPUT
 
 Node = Annotated[
     str,
-    Parameter(
-        query="nodeId",
+    QueryParameter(
+        name="nodeId",
         description="dataset:NAMESPACE:NAME, job:NAMESPACE:NAME or "
         "datasetField:NAMESPACE:NAME:FIELD",
     ),
@@ -46,10 +47,10 @@ class Lineage(Ingest):
     @get("/lineage", sync_to_thread=True)
     def get_lineage(
         self,
-        reader: Reader,
+        service: Service,
         node_id: Node,
         depth: Depth = 20,
-        by_parent: Annotated[bool, Parameter(query="aggregateByParentRun")] = False,
+        by_parent: Annotated[bool, QueryParameter(name="aggregateByParentRun")] = False,
         detail: Detail = False,
     ) -> Response[bytes]:
         """The graph around a dataset or a job; depth counts jobs.
@@ -57,7 +58,7 @@ class Lineage(Ingest):
         `detail` shows a child job by its own last run, not its parent's, and tags.
         """
         node, view = _node(node_id), graph.View(by_parent, detail)
-        with reader.open() as reading:
+        with service.reader.open() as reading:
             if node.kind is NodeKind.JOB:
                 job = reading.find_job(node)
                 if job is None:
@@ -75,10 +76,10 @@ class Lineage(Ingest):
     @get("/column-lineage", sync_to_thread=True)
     def get_column_lineage(
         self,
-        reader: Reader,
+        service: Service,
         node_id: Node,
         depth: Depth = 20,
-        with_downstream: Annotated[bool, Parameter(query="withDownstream")] = False,
+        with_downstream: Annotated[bool, QueryParameter(name="withDownstream")] = False,
         detail: Detail = False,
     ) -> Response[bytes]:
         """The columns that a column, or those of a dataset or job, come from and feed.
@@ -88,8 +89,8 @@ class Lineage(Ingest):
         node = _node(node_id)
         if node.version and with_downstream:
             raise BadRequest(detail="a version is followed upstream only: it is what it was")
-        at = _moment_of_version(reader, node) if node.version else NOW
-        with reader.open(at) as reading:
+        at = _moment_of_version(service, node) if node.version else NOW
+        with service.reader.open(at) as reading:
             walk = ColumnWalk(reading)
             start = _start(reading, walk, node)
             walk.upstream(start, bounded(depth))
@@ -105,11 +106,14 @@ class Lineage(Ingest):
 
     @get("/runlineage/upstream", sync_to_thread=True)
     def get_runs_upstream(
-        self, reader: Reader, run_id: Annotated[str, Parameter(query="runId")], depth: Depth = 20
+        self,
+        service: Service,
+        run_id: Annotated[str, QueryParameter(name="runId")],
+        depth: Depth = 20,
     ) -> Response[bytes]:
         """The runs that wrote what a run read, and so on."""
         uuid = uuid_bytes(run_id)
-        with reader.open() as reading:
+        with service.reader.open() as reading:
             found = runs_upstream(reading, uuid, bounded(depth)) if uuid else None
         if found is None:
             raise NotFound("Run", run_id)
@@ -118,16 +122,16 @@ class Lineage(Ingest):
     @get("/events/lineage", sync_to_thread=True)
     def get_events(
         self,
-        reader: Reader,
+        service: Service,
         before: str | None = None,
         after: str | None = None,
-        sort_direction: Annotated[str, Parameter(query="sortDirection")] = "desc",
+        sort_direction: Annotated[str, QueryParameter(name="sortDirection")] = "desc",
         limit: Limit = 100,
         offset: Offset = 0,
         kind: Annotated[
-            str, Parameter(description="Which events: run, job, dataset or all")
+            str, QueryParameter(description="Which events: run, job, dataset or all")
         ] = "run",
-        run_id: Annotated[str | None, Parameter(query="runId")] = None,
+        run_id: Annotated[str | None, QueryParameter(name="runId")] = None,
     ) -> Response[bytes]:
         """Events as they came, by event time."""
         if sort_direction.lower() not in ("asc", "desc"):
@@ -143,7 +147,7 @@ class Lineage(Ingest):
             kind,
             _run(run_id),
         )
-        with reader.open() as reading:
+        with service.reader.open() as reading:
             bodies, total = events.events(reading, window)
         return Response(events.as_array("events", bodies, total), media_type=MediaType.JSON)
 
@@ -187,9 +191,9 @@ def _outputs(reading: Reading, job: int) -> list[int]:
     return sorted(walk.outputs[job])
 
 
-def _moment_of_version(reader: Reader, node: NodeId) -> int:
+def _moment_of_version(service: Service, node: NodeId) -> int:
     version = uuid_bytes(node.version or "")
-    with reader.open() as reading:
+    with service.reader.open() as reading:
         rows = reading.session.all(
             "SELECT last FROM run_io WHERE version = ? AND io = ?", version, OUTPUT
         )

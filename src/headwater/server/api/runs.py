@@ -3,18 +3,18 @@
 from typing import Annotated
 
 from litestar import Controller, Response, get, post
-from litestar.params import Parameter
+from litestar.params import QueryParameter
 
 from headwater.model.lifecycle import EventType
 from headwater.model.times import now
 from headwater.server.answers.facets import FacetBook
-from headwater.server.answers.reading import Reader, Reading, uuid_bytes, uuid_text
+from headwater.server.answers.reading import Reading, uuid_bytes, uuid_text
 from headwater.server.answers.runs import LISTED, RunWriter
 from headwater.server.api import made
 from headwater.server.api.common import answer, time_of
 from headwater.server.api.problems import BadParameters, BadRequest, NotFound
+from headwater.server.service import Service
 from headwater.server.store.rows import RunRow
-from headwater.server.store.store import Store
 
 _MARKS = {
     "start": EventType.START,
@@ -31,18 +31,18 @@ class Runs(Controller):
     path = "/api/v1/jobs/runs"
 
     @get("/{run_id:str}", sync_to_thread=True)
-    def get_run(self, reader: Reader, run_id: str) -> Response[bytes]:
+    def get_run(self, service: Service, run_id: str) -> Response[bytes]:
         """A run with what it read and wrote."""
-        return run_answer(reader, run_id)
+        return run_answer(service, run_id)
 
     @get("/{run_id:str}/facets", sync_to_thread=True)
     def get_facets(
-        self, reader: Reader, run_id: str, kind: Annotated[str, Parameter(query="type")]
+        self, service: Service, run_id: str, kind: Annotated[str, QueryParameter(name="type")]
     ) -> Response[bytes]:
         """The facets of a run, or of its job as of that run."""
         if kind.lower() not in ("run", "job"):
             raise BadParameters("query param type must be one of [JOB, RUN]")
-        with reader.open() as reading:
+        with service.reader.open() as reading:
             row = _run(reading, run_id)
             said = row.facets if kind.lower() == "run" else row.job_facets
             book = FacetBook(reading, [said])
@@ -51,21 +51,21 @@ class Runs(Controller):
 
     @post("/{run_id:str}/{mark:str}", status_code=200, sync_to_thread=True)
     def mark_run(
-        self, reader: Reader, store: Store, run_id: str, mark: str, at: str | None = None
+        self, service: Service, run_id: str, mark: str, at: str | None = None
     ) -> Response[bytes]:
         """Mark a run as started, complete, failed or aborted."""
         if mark not in _MARKS:
             raise BadRequest(detail="HTTP 404 Not Found", status_code=404)
         time = time_of("at", at, now())
-        with reader.open() as reading:
+        with service.reader.open() as reading:
             row = _run(reading, run_id)
             job = reading.session.all(
                 "SELECT n.name, j.name FROM job j JOIN namespace n ON n.id = j.namespace "
                 "WHERE j.id = ?", row.job,
             )[0]  # fmt: skip
         event = made.run_event(_MARKS[mark], uuid_text(row.uuid), (job[0], job[1]), time)
-        store.ingest([store.read(event)]).result()
-        return run_answer(reader, run_id)
+        service.store.ingest([service.store.read(event)]).result()
+        return run_answer(service, run_id)
 
 
 def _run(reading: Reading, run_id: str) -> RunRow:
@@ -78,9 +78,9 @@ def _run(reading: Reading, run_id: str) -> RunRow:
     return RunRow.of(rows[0])
 
 
-def run_answer(reader: Reader, run_id: str, status: int = 200) -> Response[bytes]:
+def run_answer(service: Service, run_id: str, status: int = 200) -> Response[bytes]:
     """A run by id, as an answer."""
-    with reader.open() as reading:
+    with service.reader.open() as reading:
         row = _run(reading, run_id)
         found = RunWriter(reading, [row]).write(row)
     return answer(found, status)

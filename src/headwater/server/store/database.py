@@ -22,6 +22,7 @@ from sqlalchemy import Table
 from headwater.errors import StoreUnreachable, UnknownStore
 
 Row = tuple[Any, ...]
+_CACHE_KIB = 16384  # of each SQLite connection; the system's own cache stands behind it
 
 
 class Session(Protocol):
@@ -145,7 +146,7 @@ class SqliteDatabase:
             )  # fmt: skip
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA cache_size = -65536")
+            connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
             connection.execute("PRAGMA temp_store = MEMORY")
         except (OSError, sqlite3.Error) as error:
             raise StoreUnreachable(self.url, str(error)) from error

@@ -12,7 +12,7 @@ import zstandard as zstd
 from headwater.server.store.database import Session
 
 _LEVEL = 1  # against a base, higher levels only cost time
-_ROOM = 64 * 2**20  # bytes of bases kept at hand
+_ROOM = 32 * 2**20  # bytes of bases kept at hand
 _LARGEST = 2**18  # a larger body serves no other as base
 _WORSE_THAN = 8  # a base is given up when the result is over an eighth of the body
 

@@ -25,6 +25,9 @@ def pack_said(said: Said) -> bytes:
     """Write it down, facets of one event together."""
     if not said:
         return b""
+    if len(said) == 1:
+        ((name, stamp),) = said.items()
+        return _pack([(*stamp, [name])])
     groups: dict[Stamp, list[str]] = {}
     for name, stamp in said.items():
         groups.setdefault(stamp, []).append(name)
@@ -36,10 +39,11 @@ def unpack_said(packed: bytes) -> Said:
     if not packed:
         return {}
     return {
-        name: (time, tie, seq)
+        name: stamp
         for time, tie, seq, names in _unpack(packed)
+        for stamp in [(time, tie, seq)]
         for name in names
-    }  # fmt: skip
+    }
 
 
 def hear(said: Said, facets: Facets, stamp: Stamp) -> bool:
