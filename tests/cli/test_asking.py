@@ -2,9 +2,12 @@
 
 import json
 import time
+from pathlib import Path
 
 from cli.lab import Lab, event, uuid
 from headwater.cli.output import duration_text
+
+LAPSE = Path(__file__).parents[2] / "docs" / "facets" / "headwater_lapse.json"
 
 
 def test_runs_shows_the_last_run_of_every_job(lab: Lab) -> None:
@@ -48,6 +51,11 @@ def test_a_run_that_fell_silent_is_shown_with_the_reason(spare_lab: Lab) -> None
         assert time.monotonic() < deadline, done.stdout
         time.sleep(0.1)
     assert "nothing was heard of the run for 0.2 s" in done.stdout
+    last = spare_lab.ask("events", "--run", uuid(32), "--limit", "1", "--json")
+    facet = json.loads(last.stdout)["run"]["facets"]["headwater_lapse"]
+    schema = json.loads(LAPSE.read_text())
+    assert facet.keys() == schema["properties"].keys()
+    assert facet["_schemaURL"] == schema["$id"]
 
 
 def test_events_are_one_line_each_latest_first(lab: Lab) -> None:
