@@ -97,6 +97,7 @@ def _write(picture: "Picture", ways: list[Way], depth: int) -> None:
 
 
 def _draw(picture: "Picture", ways: list[Way], depth: int) -> None:
+    from rich.text import Text
     from rich.tree import Tree
 
     from headwater.cli.output import out
@@ -105,7 +106,7 @@ def _draw(picture: "Picture", ways: list[Way], depth: int) -> None:
     for start in picture.starts:
         drawn = Tree(picture.label(start), guide_style="dim")
         for way in ways:
-            side = drawn.add(way.value, style="italic")
+            side = drawn.add(Text(way.value, style="italic"))
             root = tree(picture.flow, start, way, depth, picture.counts)
             _grow(side, root, picture, way, depth)
             if not root.children and not root.hidden:
@@ -120,7 +121,7 @@ def _grow(side: "Tree", root: Branch, picture: "Picture", way: Way, depth: int) 
         drawn, branch = todo.pop()
         for child in branch.children:
             label = _label(picture, branch.node, child, way)
-            todo.append((drawn.add(label, style=""), child))
+            todo.append((drawn.add(label), child))
         if branch.hidden:
             drawn.add(f"… {branch.hidden} more beyond --depth {depth}", style="dim")
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-_ENDLESS = 1_000_000  # columns of what is no terminal: a name is never cut or folded there
+_ENDLESS = 1_000_000  # columns, where no name may be cut or folded
 _STATES = {
     "RUNNING": ("●", "running", "cyan"),
     "COMPLETED": ("✓", "completed", "green"),
@@ -60,17 +60,17 @@ def write_lines(lines: Iterable[bytes]) -> None:
 
 
 def write_table(columns: Iterable[str], rows: Iterable[Iterable[str | Text]]) -> None:
-    """Write rows under headings, aligned; what does not fit a terminal is folded, not cut."""
+    """Write rows under headings, aligned, one line each: a narrow terminal folds them itself."""
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for name in columns:
-        table.add_column(name, overflow="fold")
+        table.add_column(name, no_wrap=True)
     for row in rows:
         table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
-    lines = out()
-    for line in lines.render_lines(table, lines.options, pad=False):
-        text = Text.assemble(*((s.text, s.style or "") for s in line if not s.control))
+    console = out()
+    for line in console.render_lines(table, console.options.update(width=_ENDLESS), pad=False):
+        text = Text.assemble(*((part.text, part.style or "") for part in line))
         text.rstrip()
-        lines.print(text, soft_wrap=True)
+        console.print(text, soft_wrap=True)
 
 
 def state_text(state: str | None) -> Text:
