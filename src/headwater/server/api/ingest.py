@@ -1,6 +1,5 @@
 """Takes events in. 201 is sent when they are on disk."""
 
-import asyncio
 import zlib
 from collections.abc import Iterable
 from typing import Any
@@ -63,7 +62,7 @@ class Ingest(Controller):
         body = await _body(request, service.settings, _JSON)
         if body.lstrip(b" \t\r\n")[:1] == b"[":
             return await _store_each(service, _elements(body))
-        await asyncio.wrap_future(service.store.ingest([_read(service, body)]))
+        await service.store.ingest_soon([_read(service, body)])
         EVENTS.inc()
         return Response(b"", status_code=201, media_type=MediaType.JSON)
 
@@ -104,7 +103,7 @@ async def _store_each(service: Service, raws: Iterable[bytes]) -> Response[bytes
         except EventRejected as error:
             results.append({"status": 422 if error.field else 400, "errors": [error.message]})
     for start in range(0, len(events), _TOGETHER):
-        await asyncio.wrap_future(service.store.ingest(events[start : start + _TOGETHER]))
+        await service.store.ingest_soon(events[start : start + _TOGETHER])
     EVENTS.inc(len(events))
     REJECTED.inc(len(results) - len(events))
     status = 201 if len(events) == len(results) else 207 if events else 422
