@@ -2,12 +2,14 @@
 
 import itertools
 import shutil
+import signal
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import psutil
 import psycopg
 
 from headwater.server.store.aliases import AliasRules
@@ -23,6 +25,9 @@ class Stores:
         self._folder, self._postgres = folder, postgres
         self._numbers = itertools.count(1)
         self._template = folder / "template.db"
+        # Nothing here must survive the end of the machine, only that of the server.
+        self._sql("ALTER SYSTEM SET fsync = off")
+        self._sql("SELECT pg_reload_conf()")
         self._sql("CREATE DATABASE made")
         for url in (f"sqlite:///{self._template}", self._url("made")):
             Store(url, AliasRules(())).close()
@@ -55,8 +60,12 @@ def open_stores() -> Iterator[Stores]:
     with TemporaryDirectory(prefix="headwater-") as folder:
         # Below a folder of its own: as root, the server makes the way to its data readable.
         data = Path(folder, "postgres")
-        server = get_server(data, cleanup_mode="stop")
+        server = get_server(data, cleanup_mode=None)
         try:
             yield Stores(Path(folder), server.get_uri())
         finally:
+            # At once: its way of stopping first writes out every database.
+            postmaster = psutil.Process(server.get_pid())
+            postmaster.send_signal(signal.SIGQUIT)
+            postmaster.wait(60)
             server.cleanup()

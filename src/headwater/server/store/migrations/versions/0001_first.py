@@ -217,6 +217,7 @@ def _create_tables() -> None:
         sa.Column("description", sa.Text(), nullable=True),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("updated_at", sa.BigInteger(), nullable=False),
+        sa.Column("url_at", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("name"),
         sqlite_with_rowid=False,
     )
