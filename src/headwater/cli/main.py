@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from headwater.cli import stack
 from headwater.errors import HeadwaterError
 from headwater.version import __version__
 
@@ -17,6 +18,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+stack.register(app)
 
 
 def _show_version(wanted: bool) -> None:
