@@ -93,7 +93,8 @@ def detached(request: Request, settings: Settings) -> None:
                 return
         time.sleep(_POLL_S)
     child.terminate()
-    raise ServiceFailed("the platform", f"not healthy after {_DETACH_LIMIT_S:.0f} s", str(log))
+    late = ", ".join(name for name, status in seen.items() if status != "healthy")
+    raise ServiceFailed(late, f"not healthy after {_DETACH_LIMIT_S:.0f} s", str(log))
 
 
 def fetch(settings: Settings, names: tuple[str, ...]) -> None:
@@ -163,9 +164,11 @@ def _say_changes(now: state.State, seen: dict[str, str]) -> None:
 
 def _told_error(log: str) -> HeadwaterError:
     """The error that a detached supervisor printed, to be printed again here."""
-    _, _, told = log.rpartition("error: ")
+    _, found, told = log.rpartition("error: ")
+    if not found:
+        return HeadwaterError("the platform was stopped before it was healthy")
     message, _, hint = told.partition("\n")
-    return HeadwaterError(message.strip() or "the platform ended at once", hint=hint.strip())
+    return HeadwaterError(message.strip(), hint=hint.strip())
 
 
 def _arguments(request: Request) -> list[str]:

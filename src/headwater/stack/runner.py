@@ -31,6 +31,8 @@ class Runner(threading.Thread):
         self._family, self._board, self._stop_asked = family, board, stop
         self._log = site.log(service.name)
         self._log_start = 0
+        self._began = 0.0
+        self._ready_at: float | None = None
         self._came_up = False
         self._restarts = 0
 
@@ -38,11 +40,10 @@ class Runner(threading.Thread):
         """Keep the service up until asked to stop, or until it has never come up."""
         failures = 0
         while not self._stop_asked.is_set():
-            began = time.monotonic()
-            reason = self._once(began)
+            reason = self._once()
             if self._stop_asked.is_set():
                 break
-            failures = 1 if time.monotonic() - began > _STEADY_S else failures + 1
+            failures = 1 if self._was_steady() else failures + 1
             if not self._came_up and (
                 failures >= _FIRST_TRIES or not isinstance(reason, ServiceFailed)
             ):
@@ -54,30 +55,30 @@ class Runner(threading.Thread):
             )
             self._stop_asked.wait(_BACKOFF_S[min(failures, len(_BACKOFF_S)) - 1])
 
-    def _once(self, began: float) -> HeadwaterError:
+    def _once(self) -> HeadwaterError:
         """Run the service from its start to its end; tell why it ended."""
-        self._tell(status="starting")
+        self._began, self._ready_at = time.monotonic(), None
+        self._tell(status="starting", reason="")
         self._begin_log()
         try:
             with disk_full_is_told(self._site.home):
                 self._service.prepare(self._site, self._run_tool)
-            self._live(began)
+            self._live()
         except HeadwaterError as error:
             return error
         except OSError as error:
             return self._failure(str(error))
         return self._failure("it ended")
 
-    def _live(self, began: float) -> None:
+    def _live(self) -> None:
         child = self._spawn(self._service.command(self._site), self._service.variables(self._site))
         try:
             self._tell(pid=Pid.of(child.pid))
             self._await_ready(child)
             if not self._stop_asked.is_set():
                 self._service.settle(self._site)
-                self._came_up = True
-                seconds = round(time.monotonic() - began, 1)
-                self._tell(status="healthy", reason="", ready_after_s=seconds)
+                self._came_up, self._ready_at = True, time.monotonic()
+                self._tell(status="healthy", ready_after_s=round(self._ready_at - self._began, 1))
             while child.poll() is None and not self._stop_asked.wait(_POLL_S):
                 pass
         finally:
@@ -118,6 +119,9 @@ class Runner(threading.Thread):
         cwd = self._site.data(self._service.name)
         cwd.mkdir(parents=True, exist_ok=True)
         return self._family.spawn(command, log=self._log, cwd=cwd, env=environment(variables))
+
+    def _was_steady(self) -> bool:
+        return self._ready_at is not None and time.monotonic() - self._ready_at > _STEADY_S
 
     def _begin_log(self) -> None:
         if self._log.exists() and self._log.stat().st_size > _LOG_LIMIT:

@@ -21,8 +21,9 @@ jclouds.filesystem.basedir={objects}
 def _prepare(site: Site, _run: Tool) -> None:
     objects = site.data("s3") / "objects"
     for bucket in BUCKETS:
-        # A bucket of this provider is a folder.
+        # A bucket of this provider is a folder, and one that others may read is a public bucket.
         (objects / bucket).mkdir(parents=True, exist_ok=True)
+        (objects / bucket).chmod(0o700)
     properties = _PROPERTIES.format(
         endpoint=site.endpoint("s3"), key=S3_KEY, secret=S3_SECRET, objects=objects
     )
