@@ -41,7 +41,8 @@ _HIVE_CLIENT = (
     "libthrift-*.jar",
     "libfb303-*.jar",
     "commons-lang-2*.jar",
-    "commons-collections4-*.jar",
+    "guava-*.jar",
+    "failureaccess-*.jar",
 )
 
 

@@ -58,7 +58,6 @@ def _properties(site: Site, database: str) -> Mapping[str, str]:
         "datanucleus.schema.autoCreateAll": "false",
         "metastore.schema.verification": "true",
         "metastore.thrift.uris": "",
-        "metastore.thrift.bind.host": HOST,
         # Without the slash: "Can not create a Path from an empty string".
         "metastore.warehouse.dir": "s3://warehouse/",
         "metastore.expression.proxy": f"{package}.DefaultPartitionExpressionProxy",

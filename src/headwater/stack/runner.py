@@ -3,7 +3,7 @@
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from headwater.errors import HeadwaterError, ServiceFailed
 from headwater.stack.board import Board
@@ -24,9 +24,16 @@ class Runner(threading.Thread):
     """Prepares a service, starts it, waits until it is ready, and starts it again when it dies."""
 
     def __init__(
-        self, service: Service, site: Site, family: Family, board: Board, stop: threading.Event
+        self,
+        service: Service,
+        site: Site,
+        family: Family,
+        board: Board,
+        stop: threading.Event,
+        users: Sequence["Runner"],
     ) -> None:
         super().__init__(name=f"runner-{service.name}", daemon=True)
+        self._users = users
         self._service, self._site = service, site
         self._family, self._board, self._stop_asked = family, board, stop
         self._log = site.log(service.name)
@@ -84,6 +91,9 @@ class Runner(threading.Thread):
         finally:
             if self._stop_asked.is_set():
                 self._tell(status="stopping")
+                # Those that use this service end cleanly only while it is there.
+                for user in self._users:
+                    user.join(_GRACE_S)
             end(child, _GRACE_S)
 
     def _await_ready(self, child: subprocess.Popen[bytes]) -> None:

@@ -49,9 +49,14 @@ class Supervisor:
         state.remember_ports(site.home, site.ports)
         self._board = Board(first, listener)
         self._family = Family()
-        self._runners = [
-            Runner(service, site, self._family, self._board, self._stop) for service in services
-        ]
+        runners: dict[str, Runner] = {}
+        # Those that use a service come after it, and must be there to be waited for.
+        for service in reversed(services):
+            users = [runners[one.name] for one in services if service.name in one.needs]
+            runners[service.name] = Runner(
+                service, site, self._family, self._board, self._stop, users
+            )
+        self._runners = list(runners.values())
         for runner in self._runners:
             runner.start()
 
