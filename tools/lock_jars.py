@@ -58,6 +58,8 @@ SETS: dict[str, tuple[list[Wanted], tuple[str, ...]]] = {
             whole(f"org.apache.iceberg:iceberg-kafka-connect-transforms:{ICEBERG}"),
             whole(f"org.apache.iceberg:iceberg-parquet:{ICEBERG}"),
             whole(f"org.apache.iceberg:iceberg-aws:{ICEBERG}"),
+            # The newest that is published alone; the one inside Spark's Iceberg jar is shaded.
+            alone("org.apache.iceberg:iceberg-hive-metastore:1.11.0"),
         ],
         (),
     ),

@@ -214,7 +214,7 @@ def consume(servers: str, topic: str, count: int) -> list[bytes]:
         message = consumer.poll(1)
         while message is not None:
             if not message.error():
-                values.append(message.value())
+                values.append(message.value() or b"")
             message = consumer.poll(0.2)
         return len(values) >= count
 

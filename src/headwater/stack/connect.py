@@ -27,8 +27,7 @@ scheduled.rebalance.max.delay.ms=0
 offset.flush.interval.ms=5000
 """
 
-# The Iceberg connector's Hive catalog is not published alone: it is inside Spark's Iceberg jar,
-# and its client among pyspark's own jars.
+# What the Iceberg connector's Hive catalog is built upon is among pyspark's own jars.
 _HIVE_CLIENT = (
     "hadoop-client-api-*.jar",
     "hadoop-client-runtime-*.jar",
@@ -56,9 +55,7 @@ def _prepare(site: Site, _run: Tool) -> None:
 def _command(site: Site) -> list[str]:
     own = site.jars("kafka", "connect", "connect-file", "connect-iceberg", "s3a")
     hive = [jar for pattern in _HIVE_CLIENT for jar in sorted(pyspark_jars().glob(pattern))]
-    runtime = [jar for jar in site.jars("spark") if jar.name.startswith("iceberg-spark-runtime")]
-    # Last, so that only what nothing else has is taken from it.
-    classpath = ":".join(map(str, [*own, *hive, *runtime]))
+    classpath = ":".join(map(str, [*own, *hive]))
     logging = "-Dorg.apache.logging.log4j.level=INFO"
     worker = "org.apache.kafka.connect.cli.ConnectDistributed"
     options = ["-Xms64m", "-Xmx512m", *SMALL_JVM, logging, "-cp", classpath]
@@ -74,7 +71,7 @@ CONNECT = Service(
     title="Kafka Connect",
     port=8083,
     scheme="http://",
-    sets=("kafka", "connect", "connect-file", "connect-iceberg", "s3a", "spark"),
+    sets=("kafka", "connect", "connect-file", "connect-iceberg", "s3a"),
     needs=("kafka",),
     prepare=_prepare,
     command=_command,
