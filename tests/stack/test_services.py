@@ -5,20 +5,17 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import boto3
 import pytest
-from botocore.client import Config
 from botocore.exceptions import ClientError
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Producer
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 from confluent_kafka.serialization import MessageField, SerializationContext
-from pyiceberg.catalog import load_catalog
 from pyspark.sql import SparkSession
 
+from stack.clients import consume, deploy, get, read_table, s3_client, table_size
 from stack.platform import Platform, eventually
 
 ORDER = {
@@ -182,84 +179,16 @@ def iceberg_sink(spark_conf: dict[str, str]) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def spark(platform: Platform) -> Iterator[SparkSession]:
-    builder = SparkSession.Builder().master("local[2]").appName("stack-tests")
-    builder = builder.config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", 2)
-    for name, value in platform.spark().items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAVA_HOME", platform.variables()["JAVA_HOME"])
+        session = spark_session(platform)
     yield session
     session.stop()
 
 
-def s3_client(platform: Platform, secret: str | None = None) -> Any:
-    variables = platform.variables()
-    return boto3.client(
-        "s3",
-        endpoint_url=variables["AWS_ENDPOINT_URL"],
-        aws_access_key_id=variables["AWS_ACCESS_KEY_ID"],
-        aws_secret_access_key=secret or variables["AWS_SECRET_ACCESS_KEY"],
-        region_name=variables["AWS_REGION"],
-        config=Config(s3={"addressing_style": "path"}),
-    )
-
-
-def consume(servers: str, topic: str, count: int) -> list[bytes]:
-    consumer = Consumer(
-        {"bootstrap.servers": servers, "group.id": topic, "auto.offset.reset": "earliest"}
-    )
-    consumer.subscribe([topic])
-    values: list[bytes] = []
-
-    def all_here() -> bool:
-        message = consumer.poll(1)
-        while message is not None:
-            if not message.error():
-                values.append(message.value() or b"")
-            message = consumer.poll(0.2)
-        return len(values) >= count
-
-    try:
-        eventually(all_here)
-    finally:
-        consumer.close()
-    return values
-
-
-def read_table(platform: Platform, name: str) -> Any:
-    variables = platform.variables()
-    catalog = load_catalog(
-        "hive",
-        **{
-            "type": "hive",
-            "uri": variables["HIVE_METASTORE_URI"],
-            "s3.endpoint": variables["AWS_ENDPOINT_URL"],
-            "s3.access-key-id": variables["AWS_ACCESS_KEY_ID"],
-            "s3.secret-access-key": variables["AWS_SECRET_ACCESS_KEY"],
-            "s3.region": variables["AWS_REGION"],
-        },
-    )
-    return catalog.load_table(name).scan().to_arrow()
-
-
-def table_size(platform: Platform, name: str) -> int:
-    from pyiceberg.exceptions import NoSuchTableError
-
-    try:
-        return int(read_table(platform, name).num_rows)
-    except NoSuchTableError:
-        return 0
-
-
-def deploy(connect: str, name: str, config: dict[str, str]) -> None:
-    request = urllib.request.Request(
-        f"{connect}/connectors/{name}/config",
-        data=json.dumps(config).encode(),
-        headers={"Content-Type": "application/json"},
-        method="PUT",
-    )
-    urllib.request.urlopen(request, timeout=60).close()
-
-
-def get(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=30) as answer:
-        return json.load(answer)
+def spark_session(platform: Platform) -> SparkSession:
+    builder = SparkSession.Builder().master("local[2]").appName("stack-tests")
+    builder = builder.config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", 2)
+    for name, value in platform.spark().items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()

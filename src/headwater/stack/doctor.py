@@ -1,9 +1,11 @@
 """The doctor: what this machine has, and lacks, to run the platform."""
 
+import os
 import shutil
 import sys
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -13,7 +15,6 @@ from headwater.errors import HeadwaterError
 from headwater.stack import lock, ports
 from headwater.stack.catalog import DEMO, SERVICES
 from headwater.stack.fetch import JarCache
-from headwater.stack.files import write_atomically
 from headwater.stack.java import java_home
 from headwater.stack.settings import Settings
 from headwater.stack.supervisor import owner
@@ -67,18 +68,14 @@ def _jars(settings: Settings) -> Finding:
 
 
 def _home(settings: Settings) -> Finding:
-    try:
-        write_atomically(settings.home / ".doctor", "")
-        (settings.home / ".doctor").unlink()
-    except OSError as error:
-        hint = "Set HEADWATER_HOME to a folder that can be written"
-        return Finding("home", "missing", f"{settings.home}: {error.strerror}", hint)
-    return Finding("home", "ok", str(settings.home))
+    if os.access(_existing(settings.home), os.W_OK):
+        return Finding("home", "ok", str(settings.home))
+    hint = "Set HEADWATER_HOME to a folder that can be written"
+    return Finding("home", "missing", f"{settings.home} cannot be written", hint)
 
 
 def _disk(settings: Settings) -> Finding:
-    folder = settings.home if settings.home.exists() else settings.home.anchor
-    free = shutil.disk_usage(folder).free / 2**30
+    free = shutil.disk_usage(_existing(settings.home)).free / 2**30
     if free >= _ROOM_GB:
         return Finding("disk", "ok", f"{free:.0f} GB free")
     hint = "Make room, or set HEADWATER_HOME and HEADWATER_CACHE elsewhere"
@@ -101,6 +98,11 @@ def _ports(settings: Settings) -> Finding:
         return Finding("ports", "ok", "the well-known ports are free")
     fact = f"in use: {', '.join(busy)}"
     return Finding("ports", "warning", fact, "`headwater up` will choose others for these")
+
+
+def _existing(folder: Path) -> Path:
+    """The folder, or the nearest one above it that is there."""
+    return next(path for path in (folder, *folder.parents) if path.exists())
 
 
 _CHECKS: tuple[Callable[[Settings], Finding], ...] = (

