@@ -215,5 +215,5 @@ class MetastoreCorrupt(StackError):
         super().__init__(
             f"the metastore's database in {path} cannot be used: {reason}",
             hint="Restore that folder, or remove it to begin with no tables; "
-            "the files in s3://warehouse stay",
+            "what is in s3://warehouse stays",
         )

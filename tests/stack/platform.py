@@ -33,14 +33,13 @@ class Platform:
         done = self.run("up", "--detach", "--free-ports", *arguments)
         assert done.returncode == 0, done.stderr
 
-    def start(self, *arguments: str) -> "subprocess.Popen[str]":
+    def start(self, *arguments: str) -> "subprocess.Popen[bytes]":
         """Start `headwater up` in the foreground."""
         return subprocess.Popen(
             _command("up", "--free-ports", *arguments),
             env=self.environ,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
+            stderr=subprocess.DEVNULL,
         )
 
     def status(self) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def test_a_java_on_the_path_is_found(bare: Settings, tmp_path: Path) -> None:
 
 def test_without_java_the_wheel_is_used_and_takes_what_spark_asks_for(bare: Settings) -> None:
     java = java_home(bare) / "bin" / "java"
-    command = [java, "--add-modules=jdk.incubator.vector", "-Dname=two words", "-version"]
+    command = [str(java), "--add-modules=jdk.incubator.vector", "-Dname=two words", "-version"]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     assert 'version "21' in run.stderr

@@ -112,18 +112,16 @@ def _probe(site: Site) -> None:
 
 
 def _diagnose(site: Site, log: str) -> HeadwaterError | None:
-    signs = (
-        r"(?:ERROR X\w+: )?Failed to start database[^\n]*",
-        r"ERROR XSD\w+:[^\n]*",
-        r"ERROR XSL\w+:[^\n]*",
-        r"ERROR XBM\w+:[^\n]*",
-        r"Version information not found in metastore[^\n]*",
-    )
-    for sign in signs:
-        match = re.search(sign, log)
-        if match:
-            return MetastoreCorrupt(str(site.data("metastore")), match[0][:160])
-    return None
+    """Tell a database that cannot be read from one that another process still holds."""
+    if not re.search(r"Failed to start database|Version information not found", log):
+        return None
+    derby = site.log("derby")
+    told = derby.read_text(errors="replace") if derby.exists() else ""
+    if "ERROR XSDB6" in log + told:
+        return None
+    error = re.search(r"ERROR (?!XJ040)\w{5}: .*", told)
+    reason = error[0] if error else "it has no schema, or Derby could not start it"
+    return MetastoreCorrupt(str(site.data("metastore") / "derby"), reason[:160])
 
 
 METASTORE = Service(

@@ -104,6 +104,9 @@ class Runner(threading.Thread):
         while not self._stop_asked.wait(_POLL_S):
             if child.poll() is not None:
                 raise self._failure(f"it ended with status {child.returncode}")
+            diagnosis = self._service.diagnose(self._site, self._new_log())
+            if diagnosis is not None:
+                raise diagnosis
             if time.monotonic() > limit:
                 seconds = round(self._service.start_limit_s)
                 raise self._failure(f"not ready after {seconds} s, {why}")
@@ -140,11 +143,7 @@ class Runner(threading.Thread):
 
     def _failure(self, what: str) -> HeadwaterError:
         """The error for a service that ended, with what its log says since its last start."""
-        text = ""
-        if self._log.exists():
-            with self._log.open("rb") as file:
-                file.seek(self._log_start)
-                text = file.read().decode(errors="replace")
+        text = self._new_log()
         diagnosis = self._service.diagnose(self._site, text)
         if diagnosis is not None:
             return diagnosis
@@ -152,6 +151,13 @@ class Runner(threading.Thread):
         return ServiceFailed(
             self._service.name, f"{what}; {line}" if line else what, str(self._log)
         )
+
+    def _new_log(self) -> str:
+        if not self._log.exists():
+            return ""
+        with self._log.open("rb") as file:
+            file.seek(self._log_start)
+            return file.read().decode(errors="replace")
 
     def _tell(self, **changes: object) -> None:
         self._board.update(self._service.name, **changes)
