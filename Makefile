@@ -42,6 +42,10 @@ check: $(STAMP) ## Format, lint, types and layers
 test: $(STAMP) ## Run every test
 	$(BIN)/pytest
 
+.PHONY: bench
+bench: $(STAMP) ## Run the benchmarks and write docs/benchmarks
+	$(BIN)/python benchmarks/lineage.py
+
 .PHONY: fmt
 fmt: $(STAMP) ## Format the code and mend what lint can mend
 	$(BIN)/ruff format .

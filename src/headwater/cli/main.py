@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 
 from headwater.cli import stack
+from headwater.cli.server import server
 from headwater.errors import HeadwaterError
 from headwater.version import __version__
 
@@ -35,6 +36,9 @@ def _root(
     ] = False,
 ) -> None:
     """Hold the options of the bare command."""
+
+
+app.command(rich_help_panel="Lineage")(server)
 
 
 def main() -> None:

@@ -1,0 +1,66 @@
+"""`headwater server`: the lineage server."""
+
+import logging
+import os
+from typing import Annotated
+
+import typer
+
+
+def server(
+    host: Annotated[
+        str | None,
+        typer.Option(
+            envvar="HEADWATER_HOST", help="Address to listen on.", show_default="127.0.0.1"
+        ),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(envvar="HEADWATER_PORT", help="Port to listen on.", show_default="5000"),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            envvar="HEADWATER_STORE",
+            help="Where lineage is kept: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
+            show_default="sqlite:///headwater.db",
+        ),
+    ] = None,
+    aliases: Annotated[
+        str | None,
+        typer.Option(
+            envvar="HEADWATER_ALIASES",
+            help="Namespaces known under another name: from=to,from=to.",
+            show_default="s3a://=s3://",
+        ),
+    ] = None,
+    max_body: Annotated[
+        int | None,
+        typer.Option(
+            envvar="HEADWATER_MAX_BODY", help="Largest request, in bytes.", show_default="64 MiB"
+        ),
+    ] = None,
+    log_level: Annotated[
+        str | None,
+        typer.Option(
+            envvar="HEADWATER_LOG_LEVEL", help="debug, info, warning or error.", show_default="info"
+        ),
+    ] = None,
+) -> None:
+    """Run the lineage server: OpenLineage in, Marquez's API out."""
+    from headwater.server.serve import serve
+    from headwater.server.settings import parse_aliases, read_settings
+
+    settings = read_settings(
+        os.environ,
+        host=host,
+        port=port,
+        store=store,
+        aliases=parse_aliases(aliases) if aliases else None,
+        max_body=max_body,
+        log_level=log_level,
+    )
+    logging.basicConfig(
+        level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s"
+    )
+    serve(settings)

@@ -1,0 +1,176 @@
+"""The OpenLineage facets that mean something to the server, and how each is read.
+
+Facets travel as raw JSON and are kept as they came. Those that shape the graph (schema,
+columnLineage, symlinks, parent) must be well formed; the others are read leniently.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from headwater.errors import EventRejected
+
+Facets = dict[str, Raw]
+
+
+class SchemaField(Struct, omit_defaults=True):
+    """One column of a schema facet, with its nested fields."""
+
+    name: str
+    type: str | None = None
+    description: str | None = None
+    fields: list["SchemaField"] | None = None
+
+
+class SchemaFacet(Struct):
+    """`schema`: the columns of a dataset."""
+
+    fields: list[SchemaField] | None = None
+
+
+class Transformation(Struct, omit_defaults=True):
+    """One entry of `transformations`: what happened between an input field and an output."""
+
+    type: str | None = None
+    subtype: str | None = None
+    description: str | None = None
+    masking: bool | None = None
+
+
+class InputField(Struct):
+    """A field that another one depends on."""
+
+    namespace: str
+    name: str
+    field: str
+    transformations: list[Transformation] | None = None
+
+
+class FieldLineage(Struct, rename="camel"):
+    """The inputs of one output field, in the newer form or the older."""
+
+    input_fields: list[InputField] | None = None
+    transformation_description: str | None = None
+    transformation_type: str | None = None
+
+
+class ColumnLineageFacet(Struct):
+    """`columnLineage`: field by field, and the inputs that every field depends on."""
+
+    fields: dict[str, FieldLineage] | None = None
+    dataset: list[InputField] | None = None
+
+
+class Identifier(Struct):
+    """A name of a dataset in `symlinks` or `lifecycleStateChange`."""
+
+    namespace: str
+    name: str
+
+
+class SymlinksFacet(Struct):
+    """`symlinks`: other names of the same dataset."""
+
+    identifiers: list[Identifier] | None = None
+
+
+class _RunLink(Struct, rename={"run_id": "runId"}):
+    run_id: str
+
+
+class _JobLink(Struct):
+    namespace: str
+    name: str
+
+
+class _Root(Struct):
+    run: _RunLink | None = None
+    job: _JobLink | None = None
+
+
+class ParentFacet(Struct):
+    """`parent`: the run that started this one, and the root of the whole tree."""
+
+    run: _RunLink
+    job: _JobLink
+    root: _Root | None = None
+
+
+class LifecycleFacet(Struct, rename="camel"):
+    """`lifecycleStateChange`: a dataset was created, dropped, renamed, …"""
+
+    lifecycle_state_change: str | None = None
+    previous_identifier: Identifier | None = None
+
+
+class LeaseFacet(Struct):
+    """`headwater_lease`: the promise to be heard from again within some seconds."""
+
+    seconds: float
+
+
+_STRICT: dict[str, msgspec.json.Decoder[Any]] = {
+    "schema": msgspec.json.Decoder(SchemaFacet),
+    "columnLineage": msgspec.json.Decoder(ColumnLineageFacet),
+    "symlinks": msgspec.json.Decoder(SymlinksFacet),
+    "parent": msgspec.json.Decoder(ParentFacet),
+    "headwater_lease": msgspec.json.Decoder(LeaseFacet),
+    "lifecycleStateChange": msgspec.json.Decoder(LifecycleFacet),
+}
+
+
+def read_strictly(facets: Facets, name: str, where: str) -> Any:
+    """Read a facet that shapes the graph; None where it is absent or null.
+
+    Raises: EventRejected, when it is malformed, naming the place.
+    """
+    raw = facets.get(name)
+    if raw is None or is_absent(raw):
+        return None
+    try:
+        return _STRICT[name].decode(raw)
+    except msgspec.ValidationError as error:
+        what, _, path = str(error).partition(" - at `$")
+        raise EventRejected(f"{where}.facets.{name}{path.rstrip('`')}", what) from None
+
+
+class _Values(Struct):
+    deleted: bool | UnsetType = msgspec.field(default=UNSET, name="_deleted")
+
+
+_values = msgspec.json.Decoder(_Values)
+_anything = msgspec.json.Decoder(dict[str, Any])
+
+
+def is_absent(raw: "Raw | bytes") -> bool:
+    """Whether a facet says nothing, or says that it is deleted."""
+    text = bytes(raw)
+    if text == b"null":
+        return True
+    return b'"_deleted"' in text and _values.decode(text).deleted is True
+
+
+def text_of(facets: Facets, name: str, key: str) -> str | None:
+    """A string inside a facet, read leniently: None where there is none."""
+    raw = facets.get(name)
+    return None if raw is None else _texts(bytes(raw)).get(key)
+
+
+@lru_cache(maxsize=4096)
+def _texts(raw: bytes) -> dict[str, str]:
+    """The strings of a small facet; the same ones come with every event."""
+    if is_absent(raw):
+        return {}
+    return {k: v for k, v in _anything.decode(raw).items() if isinstance(v, str) and "\0" not in v}
+
+
+def flat_fields(fields: list[SchemaField], prefix: str = "") -> Iterator[tuple[str, SchemaField]]:
+    """Every field with its dotted name, nested ones after the one that holds them."""
+    for field in fields:
+        name = prefix + field.name
+        yield name, field
+        if field.fields:
+            yield from flat_fields(field.fields, name + ".")

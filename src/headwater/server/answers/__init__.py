@@ -1,0 +1,1 @@
+"""Answers to questions about lineage, in the shapes that Marquez's clients know."""

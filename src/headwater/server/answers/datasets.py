@@ -1,0 +1,306 @@
+"""Datasets and their versions."""
+
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from headwater.server.answers.facets import FacetBook
+from headwater.server.answers.reading import (
+    Reading,
+    Schema,
+    field_json,
+    moment,
+    uuid_text,
+)
+from headwater.server.answers.runs import LISTED, RunWriter, first_read, versions_at
+from headwater.server.answers.shapes import (
+    ColumnLineage,
+    Dataset,
+    DatasetData,
+    DatasetVersion,
+    InputFieldOf,
+    Name,
+    Run,
+)
+from headwater.server.store.rows import RunIoRow, RunRow, Said, unpack_said
+
+_NONE = Raw(b"[]")
+
+
+class Row(NamedTuple):
+    """A dataset as it is shown: its root's name, and what all its names know together."""
+
+    id: int
+    namespace: str
+    name: str
+    created_at: int
+    updated_at: int
+    source: str
+    description: str | None
+    lifecycle: str
+    facets: Said
+    names: set[tuple[str, str]]
+
+
+def rows_of(reading: Reading, roots: list[int]) -> dict[int, Row]:
+    """Datasets by root, each joined from the rows of its names."""
+    rows = reading.session.all(
+        "SELECT d.root, n.name, d.name, d.created_at, d.updated_at, d.source, d.description, "
+        "d.lifecycle, d.facets, d.id FROM dataset d JOIN namespace n ON n.id = d.namespace "
+        "WHERE d.root = ANY(?)", roots,
+    )  # fmt: skip
+    found: dict[int, Row] = {}
+    for root, space, name, created, updated, source, text, lifecycle, facets, member in rows:
+        row = Row(root, space, name, created, updated, source or space, text, lifecycle,
+                  unpack_said(facets), {(space, name)})  # fmt: skip
+        other = found.get(root)
+        found[root] = row if other is None else _join(row, other, row_is_root=member == root)
+    return found
+
+
+def _join(row: Row, other: Row, *, row_is_root: bool) -> Row:
+    root, alias = (row, other) if row_is_root else (other, row)
+    facets = dict(root.facets)
+    for name, stamp in alias.facets.items():
+        if name not in facets or facets[name] < stamp:
+            facets[name] = stamp
+    return root._replace(
+        created_at=min(root.created_at, alias.created_at),
+        updated_at=max(root.updated_at, alias.updated_at),
+        description=root.description or alias.description,
+        facets=facets,
+        names=root.names | alias.names,
+    )
+
+
+def schema_ids(reading: Reading, roots: list[int]) -> dict[int, int]:
+    """The schema of each dataset at the moment: as written, else as read."""
+    rows = reading.session.all(
+        "SELECT d.root, s.io, s.since, s.schema FROM dataset d "
+        "JOIN schema_span s ON s.dataset = d.id AND s.since <= ? AND s.until > ? "
+        "WHERE d.root = ANY(?)", reading.at, reading.at, roots,
+    )  # fmt: skip
+    best: dict[int, tuple[int, int, int]] = {}
+    for root, io, since, schema in rows:
+        if root not in best or best[root] < (io, since, schema):
+            best[root] = (io, since, schema)
+    return {root: found[2] for root, found in best.items()}
+
+
+def schemas_of(reading: Reading, roots: list[int]) -> dict[int, Schema]:
+    """The schemas of datasets at the moment."""
+    ids = schema_ids(reading, roots)
+    schemas = reading.schemas(set(ids.values()))
+    return {root: schemas[number] for root, number in ids.items()}
+
+
+class Tags:
+    """Tags of datasets and of their fields."""
+
+    def __init__(self, reading: Reading | None, roots: list[int]) -> None:
+        self._tags: dict[tuple[int, str], list[str]] = {}
+        if reading is None:
+            return
+        rows = reading.session.all(
+            "SELECT target, field, tag FROM tagging WHERE kind = 'DATASET' AND target = ANY(?) "
+            "ORDER BY tag", roots,
+        )  # fmt: skip
+        for target, field, tag in rows:
+            self._tags.setdefault((target, field), []).append(tag)
+
+    def of(self, dataset: int, field: str = "") -> list[str]:
+        """The tags of a dataset, or of a field of it."""
+        return self._tags.get((dataset, field), [])
+
+    def fields(self, dataset: int, schema: Schema | None) -> Raw:
+        """A schema as answers write it, with the tags of its fields."""
+        if schema is None:
+            return _NONE
+        if not any(target == dataset and field for target, field in self._tags):
+            return schema.json
+        told = [field_json(field, self.of(dataset, field.name)) for field in schema.fields]
+        return Raw(msgspec.json.encode(told))
+
+
+_UNTAGGED = Tags(None, [])
+
+
+def node_data(row: Row, tags: Tags, schema: Schema | None, *, with_tags: bool) -> DatasetData:
+    """A dataset as a node of a graph."""
+    return DatasetData(
+        Name(row.namespace, row.name), "DB_TABLE", row.name, row.name, moment(row.created_at),
+        moment(row.updated_at), row.namespace, row.source, tags.fields(row.id, schema),
+        tags.of(row.id) if with_tags else [], None, row.description, row.lifecycle,
+    )  # fmt: skip
+
+
+def datasets(reading: Reading, roots: list[int]) -> list[Dataset]:
+    """Datasets with everything known of them, in the order asked for."""
+    rows, schemas, tags = rows_of(reading, roots), schemas_of(reading, roots), Tags(reading, roots)
+    book = FacetBook(reading, [row.facets for row in rows.values()])
+    columns = column_lineage(reading, roots, schemas)
+    versions = versions_at(reading, set(roots), reading.at)
+    return [
+        _dataset(rows[root], versions.get(root), schemas.get(root), tags, book, columns.get(root))
+        for root in roots
+        if root in rows
+    ]
+
+
+def _dataset(
+    row: Row,
+    version: bytes | None,
+    schema: Schema | None,
+    tags: Tags,
+    book: FacetBook,
+    columns: list[ColumnLineage] | None,
+) -> Dataset:
+    return Dataset(
+        Name(row.namespace, row.name), "DB_TABLE", row.name, row.name, moment(row.created_at),
+        moment(row.updated_at), row.namespace, row.source, tags.fields(row.id, schema),
+        tags.of(row.id), None, row.lifecycle, row.description,
+        uuid_text(version) if version else None, columns, book.dataset(row.facets, row.names),
+        row.lifecycle == "DROP",
+    )  # fmt: skip
+
+
+def column_lineage(
+    reading: Reading, roots: list[int], schemas: dict[int, Schema]
+) -> dict[int, list[ColumnLineage]]:
+    """The inputs of the columns of datasets, as the jobs that write them tell."""
+    rows = reading.session.all(
+        "SELECT d.root, m.mapping FROM dataset d JOIN mapping_span m ON m.dataset = d.id "
+        "AND m.since <= ? AND m.until > ? WHERE d.root = ANY(?)", reading.at, reading.at, roots,
+    )  # fmt: skip
+    mappings = reading.mappings({row[1] for row in rows})
+    inputs = {i.dataset for m in mappings.values() for o in m.outputs.values() for i in o.inputs}
+    names = _root_names(reading, [*inputs])
+    found: dict[int, dict[str, ColumnLineage]] = {}
+    for root, mapping in rows:
+        known = schemas[root].names if root in schemas else None
+        for output in mappings[mapping].outputs.values():
+            if known is not None and output.field not in known:
+                continue
+            column = found.setdefault(root, {}).setdefault(
+                output.field,
+                ColumnLineage(output.field, [], output.description, output.type),
+            )
+            column.input_fields += [
+                InputFieldOf(*names[i.dataset], i.field, output.description, output.type)
+                for i in output.inputs
+            ]
+    return {root: list(columns.values()) for root, columns in found.items()}
+
+
+def _root_names(reading: Reading, members: list[int]) -> dict[int, tuple[str, str]]:
+    rows = reading.session.all(
+        "SELECT d.id, n.name, r.name FROM dataset d JOIN dataset r ON r.id = d.root "
+        "JOIN namespace n ON n.id = r.namespace WHERE d.id = ANY(?)", members,
+    )  # fmt: skip
+    return {row[0]: (row[1], row[2]) for row in rows}
+
+
+def list_datasets(
+    reading: Reading, namespace: str, limit: int, offset: int
+) -> tuple[list[Dataset], int]:
+    """A page of the datasets of a namespace, and how many there are."""
+    where = (
+        "FROM dataset d JOIN namespace n ON n.id = d.namespace "
+        "WHERE n.name = ? AND d.id = d.root AND NOT d.hidden"
+    )
+    rows = reading.session.all(
+        f"SELECT d.id {where} ORDER BY d.name LIMIT ? OFFSET ?", namespace, limit, offset
+    )
+    total = reading.session.all(f"SELECT count(*) {where}", namespace)[0][0]
+    return datasets(reading, [row[0] for row in rows]), total
+
+
+_VERSION = (
+    "SELECT io.*, r.uuid, d.root, n.name, d.name, s.digest FROM run_io io "
+    "JOIN dataset d ON d.id = io.dataset JOIN namespace n ON n.id = d.namespace "
+    "JOIN run r ON r.id = io.run LEFT JOIN schema s ON s.id = io.schema "
+)
+
+
+def list_versions(
+    reading: Reading, root: int, limit: int, offset: int
+) -> tuple[list[DatasetVersion], int]:
+    """A page of the versions of a dataset, latest first, and how many there are."""
+    rows = reading.session.all(
+        f"{_VERSION} WHERE d.root = ? AND io.io = 1 ORDER BY io.since DESC, io.version DESC "
+        "LIMIT ? OFFSET ?", root, limit, offset,
+    )  # fmt: skip
+    total = reading.session.all(
+        "SELECT count(*) FROM run_io io JOIN dataset d ON d.id = io.dataset "
+        "WHERE d.root = ? AND io.io = 1", root,
+    )[0][0]  # fmt: skip
+    if total == 0 or len(rows) < limit:
+        first = _first_read_row(reading, root)
+        rows += first if offset <= total else []
+        total += len(first)
+    return _versions(reading, rows), total
+
+
+def _first_read_row(reading: Reading, root: int) -> list[Any]:
+    """What was read of a dataset before anybody was seen to write it."""
+    rows = reading.session.all(
+        f"{_VERSION} WHERE d.root = ? AND io.io = 0 AND NOT EXISTS (SELECT 1 FROM run_io w "
+        "JOIN dataset x ON x.id = w.dataset WHERE x.root = d.root AND w.io = 1 "
+        "AND w.since <= io.since) ORDER BY io.since, r.uuid LIMIT 1", root,
+    )  # fmt: skip
+    return [(*row[:8], first_read(reading, root), *row[9:]) for row in rows]
+
+
+def find_version(reading: Reading, root: int | None, version: bytes) -> DatasetVersion | None:
+    """A version by its id."""
+    rows = reading.session.all(f"{_VERSION} WHERE io.version = ?", version)
+    if not rows and root is not None:
+        rows = [row for row in _first_read_row(reading, root) if row[8] == version]
+    return _versions(reading, rows[:1])[0] if rows else None
+
+
+def _versions(reading: Reading, rows: list[Any]) -> list[DatasetVersion]:
+    roots = [*{row[10] for row in rows}]
+    shown, tags, current = rows_of(reading, roots), Tags(reading, roots), schema_ids(reading, roots)
+    schemas = reading.schemas({row[3] for row in rows if row[3]})
+    ios = [RunIoRow.of(row[:9]) for row in rows]
+    book = FacetBook(reading, [io.facets for io in ios])
+    runs = _runs(reading, [io.run for io in ios])
+    return [
+        _version(
+            io,
+            shown[row[10]],
+            row,
+            tags if current.get(row[10]) == io.schema else _UNTAGGED,
+            schemas.get(io.schema),
+            book,
+            runs.get(io.run),
+        )
+        for io, row in zip(ios, rows, strict=True)
+    ]
+
+
+def _version(
+    io: RunIoRow,
+    shown: Row,
+    row: Any,
+    tags: Tags,
+    schema: Schema | None,
+    book: FacetBook,
+    run: Run | None,
+) -> DatasetVersion:
+    digest = row[13] or b""
+    return DatasetVersion(
+        Name(shown.namespace, shown.name), "DB_TABLE", shown.name, shown.name, moment(io.since),
+        uuid_text(io.version or b""), shown.namespace, shown.source,
+        tags.fields(shown.id, schema), tags.of(shown.id), shown.lifecycle, shown.description,
+        uuid_text(digest) if digest else "", run, book.dataset(io.facets, {(row[11], row[12])}),
+    )  # fmt: skip
+
+
+def _runs(reading: Reading, ids: list[int]) -> dict[int, Run]:
+    rows = reading.session.all(f"SELECT * FROM run WHERE id = ANY(?) AND {LISTED}", ids)
+    runs = [RunRow.of(row) for row in rows]
+    writer = RunWriter(reading, runs)
+    return {run.id: writer.write(run) for run in runs}

@@ -1,0 +1,55 @@
+"""Raw events, as they came."""
+
+from typing import NamedTuple
+
+from headwater.server.answers.reading import Reading
+from headwater.server.store.log import read_bodies
+
+KINDS = {
+    "run": " AND run IS NOT NULL",
+    "job": " AND run IS NULL AND job IS NOT NULL",
+    "dataset": " AND job IS NULL",
+    "all": "",
+}
+
+
+class Window(NamedTuple):
+    """Which events are wanted."""
+
+    after: int
+    before: int
+    newest_first: bool
+    limit: int
+    offset: int
+    kind: str = "run"
+    run: bytes | None = None
+
+
+def events(reading: Reading, window: Window) -> tuple[list[bytes], int]:
+    """The bodies of a window of events, and how many it has in all."""
+    where, params = f"time >= ? AND time < ?{KINDS[window.kind]}", [window.after, window.before]
+    if window.run is not None:
+        where += " AND run = (SELECT id FROM run WHERE uuid = ?)"
+        params.append(window.run)  # type: ignore[arg-type]
+    order = "DESC" if window.newest_first else "ASC"
+    rows = reading.session.all(
+        f"SELECT seq FROM event WHERE {where} ORDER BY time {order}, seq {order} LIMIT ? OFFSET ?",
+        *params, window.limit, window.offset,
+    )  # fmt: skip
+    seqs = [row[0] for row in rows]
+    bodies = read_bodies(reading.session, seqs)
+    return [bodies[seq] for seq in seqs], _count(reading, window, where, params)
+
+
+def _count(reading: Reading, window: Window, where: str, params: list[int]) -> int:
+    is_everything = window.after <= 0 and window.before > 2**61 and window.run is None
+    if is_everything:  # events are numbered without gaps: no need to count them
+        rows = reading.session.all("SELECT max(seq) FROM event")
+    else:
+        rows = reading.session.all(f"SELECT count(*) FROM event WHERE {where}", *params)
+    return rows[0][0] or 0
+
+
+def as_array(key: str, bodies: list[bytes], total: int) -> bytes:
+    """Events as an answer, byte for byte as they came."""
+    return b'{"totalCount":%d,"%s":[%s]}' % (total, key.encode(), b",".join(bodies))

@@ -1,0 +1,1 @@
+"""The HTTP API: Marquez's paths, shapes and codes, and our own beside them."""

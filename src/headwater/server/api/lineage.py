@@ -1,0 +1,202 @@
+"""Questions about the graph: lineage, column lineage, runs upstream, raw events."""
+
+from typing import Annotated
+
+from litestar import MediaType, Response, get
+from litestar.params import Parameter
+
+from headwater.model.names import NodeId, NodeKind
+from headwater.model.times import FOREVER
+from headwater.server.answers import events, graph
+from headwater.server.answers.columns import Column, ColumnWalk, column_graph
+from headwater.server.answers.datasets import find_version
+from headwater.server.answers.reading import NOW, Reading, uuid_bytes
+from headwater.server.answers.shapes import Graph
+from headwater.server.answers.upstream import runs_upstream
+from headwater.server.api.common import (
+    Depth,
+    Detail,
+    Limit,
+    Offset,
+    answer,
+    bounded,
+    name_of,
+    time_of,
+)
+from headwater.server.api.ingest import Ingest
+from headwater.server.api.problems import BadParameters, BadRequest, NotFound
+from headwater.server.service import Service
+from headwater.server.store.tables import OUTPUT
+
+Node = Annotated[
+    str,
+    Parameter(
+        query="nodeId",
+        description="dataset:NAMESPACE:NAME, job:NAMESPACE:NAME or "
+        "datasetField:NAMESPACE:NAME:FIELD",
+    ),
+]
+_NOWHERE = "HTTP 404 Not Found"
+
+
+class Lineage(Ingest):
+    """The lineage graph; one controller with `Ingest`, for they share a path."""
+
+    tags = ("Lineage",)
+
+    @get("/lineage", sync_to_thread=True)
+    def get_lineage(
+        self,
+        service: Service,
+        node_id: Node,
+        depth: Depth = 20,
+        by_parent: Annotated[bool, Parameter(query="aggregateByParentRun")] = False,
+        detail: Detail = False,
+    ) -> Response[bytes]:
+        """The graph around a dataset or a job; depth counts jobs.
+
+        `detail` shows a child job by its own last run, not its parent's, and tags.
+        """
+        node, view = _node(node_id), graph.View(by_parent, detail)
+        with service.reader.open() as reading:
+            if node.kind is NodeKind.JOB:
+                job = reading.find_job(node)
+                if job is None:
+                    raise NotFound("Job", name_of(node))
+                found = graph.lineage_of_job(reading, job, bounded(depth), view)
+            elif node.kind is NodeKind.DATASET:
+                root = reading.find_dataset(node)
+                if root is None:
+                    raise NotFound("Dataset", name_of(node))
+                found = graph.lineage_of_dataset(reading, root, bounded(depth), view)
+            else:
+                raise BadRequest(detail="lineage is asked of a dataset or a job")
+        return answer(found)
+
+    @get("/column-lineage", sync_to_thread=True)
+    def get_column_lineage(
+        self,
+        service: Service,
+        node_id: Node,
+        depth: Depth = 20,
+        with_downstream: Annotated[bool, Parameter(query="withDownstream")] = False,
+        detail: Detail = False,
+    ) -> Response[bytes]:
+        """The columns that a column, or those of a dataset or job, come from and feed.
+
+        `detail` tells every transformation of each input, and the job that makes it.
+        """
+        node = _node(node_id)
+        if node.version and with_downstream:
+            raise BadRequest(detail="a version is followed upstream only: it is what it was")
+        at = _moment_of_version(service, node) if node.version else NOW
+        with service.reader.open(at) as reading:
+            walk = ColumnWalk(reading)
+            start = _start(reading, walk, node)
+            walk.upstream(start, bounded(depth))
+            if with_downstream:
+                walk.downstream(start, bounded(depth))
+            found: Graph = column_graph(
+                reading,
+                walk,
+                is_versioned=node.version is not None,
+                is_detailed=detail,
+            )
+        return answer(found)
+
+    @get("/runlineage/upstream", sync_to_thread=True)
+    def get_runs_upstream(
+        self, service: Service, run_id: Annotated[str, Parameter(query="runId")], depth: Depth = 20
+    ) -> Response[bytes]:
+        """The runs that wrote what a run read, and so on."""
+        uuid = uuid_bytes(run_id)
+        with service.reader.open() as reading:
+            found = runs_upstream(reading, uuid, bounded(depth)) if uuid else None
+        if found is None:
+            raise NotFound("Run", run_id)
+        return answer({"runs": found})
+
+    @get("/events/lineage", sync_to_thread=True)
+    def get_events(
+        self,
+        service: Service,
+        before: str | None = None,
+        after: str | None = None,
+        sort_direction: Annotated[str, Parameter(query="sortDirection")] = "desc",
+        limit: Limit = 100,
+        offset: Offset = 0,
+        kind: Annotated[
+            str, Parameter(description="Which events: run, job, dataset or all")
+        ] = "run",
+        run_id: Annotated[str | None, Parameter(query="runId")] = None,
+    ) -> Response[bytes]:
+        """Events as they came, by event time."""
+        if sort_direction.lower() not in ("asc", "desc"):
+            raise BadRequest(detail="query param sortDirection must be one of [DESC, ASC]")
+        if kind not in events.KINDS:
+            raise BadRequest(detail=f"query param kind must be one of {[*events.KINDS]}")
+        window = events.Window(
+            time_of("after", after, -FOREVER),
+            time_of("before", before, FOREVER),
+            sort_direction.lower() == "desc",
+            bounded(limit),
+            bounded(offset),
+            kind,
+            _run(run_id),
+        )
+        with service.reader.open() as reading:
+            bodies, total = events.events(reading, window)
+        return Response(events.as_array("events", bodies, total), media_type=MediaType.JSON)
+
+
+def _run(run_id: str | None) -> bytes | None:
+    if run_id is None:
+        return None
+    uuid = uuid_bytes(run_id)
+    if uuid is None:
+        raise BadParameters("query param runId must be a UUID")
+    return uuid
+
+
+def _node(text: str) -> NodeId:
+    node = NodeId.parse(text)
+    if node is None:
+        raise BadRequest(detail=_NOWHERE, status_code=404)
+    return node
+
+
+def _start(reading: Reading, walk: ColumnWalk, node: NodeId) -> list[Column]:
+    """The columns that a node id speaks of."""
+    if node.kind is NodeKind.FIELD:
+        column = reading.find_field(node)
+        if column is not None and walk.knows(column):
+            return [column]
+    elif node.kind is NodeKind.DATASET:
+        root = reading.find_dataset(node)
+        if root is not None:
+            return walk.outputs_of(root)
+    elif node.kind is NodeKind.JOB:
+        job = reading.find_job(node)
+        if job is not None:
+            return [c for root in _outputs(reading, job) for c in walk.outputs_of(root)]
+    raise BadRequest(detail="Could not find node", status_code=404)
+
+
+def _outputs(reading: Reading, job: int) -> list[int]:
+    walk = graph.Walk(reading)
+    walk.go({job}, 0)
+    return sorted(walk.outputs[job])
+
+
+def _moment_of_version(service: Service, node: NodeId) -> int:
+    version = uuid_bytes(node.version or "")
+    with service.reader.open() as reading:
+        rows = reading.session.all(
+            "SELECT last FROM run_io WHERE version = ? AND io = ?", version, OUTPUT
+        )
+        if rows:
+            return int(rows[0][0])
+        found = find_version(reading, reading.find_dataset(node), version or b"")
+    if found is None:
+        raise BadRequest(detail="Could not find node", status_code=404)
+    return NOW

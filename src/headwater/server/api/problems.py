@@ -1,0 +1,86 @@
+"""What goes wrong in a request, and how it is told: always JSON, never a bare 500."""
+
+import logging
+from typing import Any
+
+import msgspec
+from litestar import MediaType, Request, Response
+from litestar.exceptions import HTTPException, ValidationException
+
+from headwater.errors import EventRejected, HeadwaterError
+
+_log = logging.getLogger(__name__)
+
+
+class NotFound(HTTPException):
+    """Something asked for is not there."""
+
+    status_code = 404
+
+    def __init__(self, kind: str, name: str) -> None:
+        super().__init__(detail=f"{kind} '{name}' not found.")
+
+
+class BadRequest(HTTPException):
+    """A request that cannot be understood."""
+
+    status_code = 400
+
+
+class BadParameters(HTTPException):
+    """Parameters that cannot be used, each with its reason."""
+
+    status_code = 400
+
+    def __init__(self, *errors: str) -> None:
+        super().__init__(detail="; ".join(errors), extra=list(errors))
+
+
+def _json(status: int, body: Any) -> Response[bytes]:
+    return Response(msgspec.json.encode(body), status_code=status, media_type=MediaType.JSON)
+
+
+def on_http(_: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
+    """Tell an error with its code."""
+    if isinstance(error, BadParameters):
+        return _json(error.status_code, {"errors": error.extra})
+    detail = error.detail or f"HTTP {error.status_code}"
+    return _json(error.status_code, {"code": error.status_code, "message": detail})
+
+
+def on_validation(_: Request[Any, Any, Any], error: ValidationException) -> Response[bytes]:
+    """Tell a bad parameter as Marquez does: one that is no number leads nowhere."""
+    extra: Any = error.extra
+    told: list[Any] = extra if isinstance(extra, list) else []
+    for item in told:
+        key, message = item.get("key", "body"), item.get("message", "")
+        if item.get("source") == "body":
+            return _json(422, {"errors": [f"{key}: {message}"]})
+        if ">=" in message:
+            least = message.rpartition(">= ")[2]
+            reason = f"query param {key} must be greater than or equal to {least}"
+            return _json(400, {"errors": [reason]})
+        if "Expected `" in message and "got" in message:
+            return _json(404, {"code": 404, "message": "HTTP 404 Not Found"})
+    missing = error.detail.partition("Missing required query parameter ")[2].partition(" ")[0]
+    if missing:
+        reason = "blank" if missing.strip("'") == "q" else "null"
+        name = missing.strip("'")
+        return _json(400, {"errors": [f"query param {name} must not be {reason}"]})
+    return _json(400, {"code": 400, "message": error.detail})
+
+
+def on_rejected(_: Request[Any, Any, Any], error: EventRejected) -> Response[bytes]:
+    """Tell which field of an event is at fault."""
+    return _json(422 if error.field else 400, {"errors": [error.message]})
+
+
+def on_known(_: Request[Any, Any, Any], error: HeadwaterError) -> Response[bytes]:
+    """Tell an error of ours."""
+    return _json(503, {"code": 503, "message": error.message, "hint": error.hint})
+
+
+def on_bug(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    """Tell that the fault is ours, and log it."""
+    _log.exception("%s %s failed", request.method, request.url.path, exc_info=error)
+    return _json(500, {"code": 500, "message": "There was an error processing your request."})

@@ -1,0 +1,135 @@
+"""Puts the server together: store, readers, API, and what runs beside them."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from time import perf_counter
+from typing import Any
+
+import anyio.to_thread
+from litestar import Litestar
+from litestar.di import Provide
+from litestar.enums import ScopeType
+from litestar.exceptions import HTTPException, ValidationException
+from litestar.openapi import OpenAPIConfig
+from litestar.types import ASGIApp, Message, Receive, Scope, Send
+
+from headwater.errors import EventRejected, HeadwaterError
+from headwater.server.answers.reading import Reader
+from headwater.server.api import problems
+from headwater.server.api.catalog import Namespaces, Search, Sources, Tags
+from headwater.server.api.datasets import Datasets
+from headwater.server.api.docs import Documents, swagger
+from headwater.server.api.health import Health
+from headwater.server.api.jobs import Jobs
+from headwater.server.api.lineage import Lineage
+from headwater.server.api.runs import Runs
+from headwater.server.metrics import LAPSED, REQUESTS
+from headwater.server.service import Service
+from headwater.server.settings import Settings
+from headwater.server.store.aliases import AliasRules
+from headwater.server.store.changes import put_namespace
+from headwater.server.store.store import Store
+from headwater.version import __version__
+
+_log = logging.getLogger(__name__)
+_READERS = 8  # threads that answer questions
+_HANDLERS = (
+    Lineage, Namespaces, Sources, Datasets, Jobs, Runs, Tags, Search, Health, Documents,
+)  # fmt: skip
+
+
+def make_app(settings: Settings) -> ASGIApp:
+    """The server as an ASGI application.
+
+    Raises: UnknownStore, StoreUnreachable.
+    """
+    store = Store(settings.store, AliasRules(settings.aliases))
+    store.writer.change(_first_namespace).result()
+    service = Service(store, Reader(store.database, store.rules), settings)
+
+    @asynccontextmanager
+    async def lifespan(_: Litestar) -> AsyncIterator[None]:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = _READERS
+        watch = asyncio.create_task(_watch_leases(store, settings.lease_check))
+        try:
+            yield
+        finally:
+            watch.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await watch
+            await asyncio.to_thread(store.close)
+
+    app = Litestar(
+        [*_HANDLERS],
+        dependencies={
+            "service": Provide(lambda: service, sync_to_thread=False, use_cache=True)
+        },
+        exception_handlers={
+            ValidationException: problems.on_validation,
+            HTTPException: problems.on_http,
+            EventRejected: problems.on_rejected,
+            HeadwaterError: problems.on_known,
+            Exception: problems.on_bug,
+        },
+        lifespan=[lifespan],
+        request_max_body_size=settings.max_body,
+        openapi_config=OpenAPIConfig(
+            title="Headwater",
+            version=__version__,
+            description="Live data lineage: OpenLineage in, Marquez's API out.",
+            path="/api/docs",
+            render_plugins=[swagger()],
+        ),
+        debug=False,
+    )  # fmt: skip
+    return _outermost(app)
+
+
+def _first_namespace(session: Any, unit: Any) -> None:
+    if not session.all("SELECT 1 FROM namespace WHERE name = 'default'"):
+        put_namespace(session, unit, "default", "anonymous", "Where things go that name no other")
+
+
+async def _watch_leases(store: Store, every: float) -> None:
+    while True:
+        await asyncio.sleep(every)
+        try:
+            LAPSED.inc(await asyncio.to_thread(store.expire_leases))
+        except Exception:
+            _log.exception("leases could not be checked")
+
+
+def _outermost(app: ASGIApp) -> ASGIApp:
+    """Route by the path as it was sent: names hold slashes, which are escaped in it."""
+
+    async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != ScopeType.HTTP:
+            await app(scope, receive, send)
+            return
+        raw: bytes = scope.get("raw_path") or scope["path"].encode()
+        if b"%00" in raw or b"%00" in scope["query_string"]:
+            await _refuse(send)
+            return
+        scope["path"] = raw.partition(b"?")[0].decode("latin-1")
+        start, status = perf_counter(), "0"
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = str(message["status"])
+            await send(message)
+
+        await app(scope, receive, noting)
+        REQUESTS.labels(scope["method"], status).observe(perf_counter() - start)
+
+    return wrapped
+
+
+async def _refuse(send: Send) -> None:
+    body = b'{"code":400,"message":"the address holds a NUL character"}'
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": 400, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})

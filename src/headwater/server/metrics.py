@@ -1,0 +1,23 @@
+"""Figures of the server for Prometheus."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+REGISTRY = CollectorRegistry()
+EVENTS = Counter("headwater_events", "Events stored or known already", registry=REGISTRY)
+REJECTED = Counter("headwater_events_rejected", "Events refused", registry=REGISTRY)
+REQUESTS = Histogram(
+    "headwater_request_seconds",
+    "Time to answer, by method and status",
+    ["method", "status"],
+    registry=REGISTRY,
+)
+LAPSED = Counter(
+    "headwater_leases_lapsed", "Runs ended because they fell silent", registry=REGISTRY
+)
+WAITING = Gauge("headwater_writes_waiting", "Writes that wait for a commit", registry=REGISTRY)
+STORE_BYTES = Gauge("headwater_store_bytes", "Size of the store", registry=REGISTRY)
+
+
+def page() -> bytes:
+    """The figures, as Prometheus reads them."""
+    return generate_latest(REGISTRY)

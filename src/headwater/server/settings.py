@@ -1,0 +1,80 @@
+"""The server's settings, read once."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from headwater.errors import UsageError
+
+DEFAULT_ALIASES = (("s3a://", "s3://"), ("s3n://", "s3://"))
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """Everything that can be set; each also as a variable `HEADWATER_…`."""
+
+    host: str = "127.0.0.1"
+    port: int = 5000
+    store: str = "sqlite:///headwater.db"
+    aliases: tuple[tuple[str, str], ...] = DEFAULT_ALIASES
+    max_body: int = 64 * 2**20
+    lease_check: float = 1.0
+    log_level: str = "info"
+
+
+def parse_aliases(text: str) -> tuple[tuple[str, str], ...]:
+    """Read `from=to,from=to`; the default rules stand beneath.
+
+    Raises: UsageError, when a rule has no `=`.
+    """
+    rules = []
+    for rule in filter(None, (part.strip() for part in text.split(","))):
+        old, equals, new = rule.partition("=")
+        if not equals or not old or not new:
+            raise UsageError(
+                f"{rule!r} is not an alias rule",
+                hint="Write HEADWATER_ALIASES as from=to,from=to, "
+                "e.g. kafka://b2:9092=kafka://b1:9092",
+            )
+        rules.append((old, new))
+    return (*rules, *DEFAULT_ALIASES)
+
+
+def read_settings(env: Mapping[str, str], **given: object) -> Settings:
+    """Settings from the environment, under those that are given.
+
+    Raises: UsageError, when a variable cannot be read.
+    """
+    told: dict[str, object] = {}
+    for name, convert in _VARIABLES.items():
+        text = env.get(f"HEADWATER_{name.upper()}")
+        if text:
+            told[name] = _convert(name, text, convert)
+    told |= {name: value for name, value in given.items() if value is not None}
+    return Settings(**told)  # type: ignore[arg-type]
+
+
+def _convert(name: str, text: str, convert: object) -> object:
+    try:
+        return convert(text)  # type: ignore[operator]
+    except ValueError:
+        raise UsageError(
+            f"HEADWATER_{name.upper()} is {text!r}, which is not a number",
+            hint="Give a number, or unset it",
+        ) from None
+
+
+_VARIABLES = {
+    "host": str,
+    "port": int,
+    "store": str,
+    "aliases": parse_aliases,
+    "max_body": int,
+    "lease_check": float,
+    "log_level": str,
+}
+
+
+def store_path(url: str) -> Path | None:
+    """The file of a SQLite store."""
+    return Path(url.removeprefix("sqlite:///")) if url.startswith("sqlite:///") else None

@@ -1,0 +1,1 @@
+"""Durable lineage: SQLite or PostgreSQL behind one schema."""

@@ -1,0 +1,74 @@
+"""One dataset, many names: symlinks join names symmetrically, whenever they are learned.
+
+Names joined by symlinks are a component; its root is the name that is shown. The root is
+the least by (rank, age, name), so that it does not depend on what arrived first.
+"""
+
+from headwater.server.store.database import add
+from headwater.server.store.rows import DatasetRow
+from headwater.server.store.tables import alias
+from headwater.server.store.unit import Unit
+
+DECLARES, NAMED, ALIAS = 0, 1, 2  # ranks: says its other names; is named; is only another name
+
+
+class AliasRules:
+    """Namespaces that are known under another name: other brokers, `s3a://`.
+
+    A rule `from=to` replaces the beginning of a namespace.
+    """
+
+    def __init__(self, rules: tuple[tuple[str, str], ...]) -> None:
+        self.rules = rules
+
+    def resolve(self, namespace: str) -> str:
+        """The namespace under the name that counts."""
+        for old, new in self.rules:
+            if namespace.startswith(old):
+                return new + namespace[len(old) :]
+        return namespace
+
+
+def link(unit: Unit, one: DatasetRow, other: DatasetRow) -> None:
+    """Join two names."""
+    if one.root == other.root:
+        return
+    pair = (one.id, other.id) if one.id < other.id else (other.id, one.id)
+    unit.session.run(add(alias), *pair)
+    unit.flush()
+    settle(unit, [one.root, other.root])
+
+
+def settle(unit: Unit, roots: list[int]) -> None:
+    """Make one component of some, and choose its root."""
+    rows = unit.session.all("SELECT id FROM dataset WHERE root = ANY(?)", roots)
+    members = unit.dataset_rows([row[0] for row in rows])
+    root = min(members, key=lambda m: _precedence(unit, m)).id
+    for member in members:
+        if member.root != root:
+            member.root = root
+            unit.changed_datasets.add(member.id)
+
+
+def _precedence(unit: Unit, row: DatasetRow) -> tuple[int, int, str, str]:
+    return row.rank, row.created_at, unit.namespace_name(row.namespace), row.name
+
+
+def settle_contested(unit: Unit) -> None:
+    """Choose roots again where a name has become older or ranks higher than it did."""
+    if unit.contested:
+        unit.flush()
+        for root in sorted(unit.contested):
+            settle(unit, [root])
+        unit.contested = set()
+
+
+def apply_rules(unit: Unit, rules: AliasRules) -> None:
+    """Join names that were stored before a rule was given with those the rule makes of them."""
+    for number, name in unit.session.all("SELECT id, name FROM namespace"):
+        better = rules.resolve(name)
+        if better == name:
+            continue
+        for row in unit.session.all("SELECT id FROM dataset WHERE namespace = ?", number):
+            old = unit.dataset_rows([row[0]])[0]
+            link(unit, unit.dataset(better, old.name, old.created_at, DECLARES), old)

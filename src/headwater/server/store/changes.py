@@ -1,0 +1,91 @@
+"""Changes that people make through the API, beside events."""
+
+from headwater.model.times import now
+from headwater.server.store.database import Session, add
+from headwater.server.store.tables import tagging
+from headwater.server.store.unit import Unit
+
+
+def put_namespace(
+    session: Session, unit: Unit, name: str, owner: str | None, text: str | None
+) -> None:
+    """Make a namespace, or change its owner; its description is given once."""
+    clock = now()
+    unit.namespace(name, clock)
+    unit.flush()
+    session.run(
+        "UPDATE namespace SET owner = coalesce(?, owner), "
+        "description = coalesce(description, ?), updated_at = ?, hidden = ? WHERE name = ?",
+        owner, text, clock, False, name,
+    )  # fmt: skip
+
+
+def hide_namespace(session: Session, unit: Unit, name: str) -> None:
+    """Hide a namespace with its jobs and datasets."""
+    unit.flush()
+    session.run("UPDATE namespace SET hidden = ? WHERE name = ?", True, name)
+    for table in ("job", "dataset"):
+        session.run(
+            f"UPDATE {table} SET hidden = ? "
+            "WHERE namespace = (SELECT id FROM namespace WHERE name = ?)", True, name,
+        )  # fmt: skip
+    unit.start_over()
+
+
+def hide(session: Session, unit: Unit, table: str, number: int) -> None:
+    """Hide a job or a dataset until an event names it again."""
+    unit.flush()
+    key = "root" if table == "dataset" else "id"
+    session.run(f"UPDATE {table} SET hidden = ? WHERE {key} = ?", True, number)
+    unit.start_over()
+
+
+def put_source(
+    session: Session, unit: Unit, name: str, kind: str, url: str | None, text: str | None
+) -> None:
+    """Make a source or change it."""
+    unit.flush()
+    clock = now()
+    session.run(
+        "INSERT INTO source (name, type, url, description, created_at, updated_at) "
+        "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET type = excluded.type, "
+        "url = excluded.url, description = excluded.description, updated_at = excluded.updated_at",
+        name, kind, url, text, clock, clock,
+    )  # fmt: skip
+    unit.sources.pop(name, None)
+
+
+def put_tag(session: Session, _unit: Unit, name: str, text: str | None) -> None:
+    """Make a tag or change what it means."""
+    session.run(
+        "INSERT INTO tag (name, description) VALUES (?, ?) "
+        "ON CONFLICT (name) DO UPDATE SET description = excluded.description", name, text,
+    )  # fmt: skip
+
+
+def add_tag(session: Session, _unit: Unit, kind: str, target: int, field: str, tag: str) -> None:
+    """Give a tag to a dataset, a field or a job."""
+    session.run(
+        "INSERT INTO tag (name, description) VALUES (?, ?) ON CONFLICT DO NOTHING", tag, None
+    )
+    session.run(add(tagging), kind, target, field, tag)
+
+
+def drop_tag(session: Session, _unit: Unit, kind: str, target: int, field: str, tag: str) -> None:
+    """Take a tag away."""
+    session.run(
+        "DELETE FROM tagging WHERE kind = ? AND target = ? AND field = ? AND tag = ?",
+        kind, target, field, tag,
+    )  # fmt: skip
+
+
+def set_args(
+    session: Session, unit: Unit, run: bytes, args: str, start: int | None, end: int | None
+) -> None:
+    """Keep the arguments and nominal times of a run that was made through the API."""
+    unit.flush()
+    session.run(
+        "UPDATE run SET args = ?, nominal_start = ?, nominal_end = ? WHERE uuid = ?",
+        args, start, end, run,
+    )  # fmt: skip
+    unit.start_over()

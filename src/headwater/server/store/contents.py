@@ -1,0 +1,196 @@
+"""Schemas and column mappings, each kept once however many events repeat it.
+
+A facet that was seen before costs one hash; only a new one is read.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+import zstandard as zstd
+from xxhash import xxh3_128_digest
+
+from headwater.model.events import DatasetPart
+from headwater.model.facets import (
+    ColumnLineageFacet,
+    InputField,
+    SchemaFacet,
+    Transformation,
+    flat_fields,
+    read_strictly,
+)
+from headwater.server.store.database import first
+from headwater.server.store.unit import Unit
+
+Step = tuple[str | None, str | None, str | None, bool | None]  # type, subtype, text, masking
+
+
+class Input(NamedTuple):
+    """A field of a dataset (by id) that an output depends on, and how."""
+
+    dataset: int
+    field: str
+    steps: list[Step]
+
+
+class Output(NamedTuple):
+    """An output field with its inputs, and the older form's words on it."""
+
+    field: str
+    description: str | None
+    type: str | None
+    inputs: list[Input]
+
+
+class Mapping(NamedTuple):
+    """The column lineage of one facet; `dataset` holds for every output field."""
+
+    outputs: list[Output]
+    dataset: list[Input]
+
+
+class Field(NamedTuple):
+    """A column: dotted name, type, description."""
+
+    name: str
+    type: str | None
+    description: str | None
+
+
+_pack = msgspec.msgpack.Encoder().encode
+_read_mapping = msgspec.msgpack.Decoder(Mapping).decode
+_read_fields = msgspec.msgpack.Decoder(list[Field]).decode
+_compress = zstd.ZstdCompressor(level=3).compress
+_decompress = zstd.ZstdDecompressor().decompress
+
+
+def read_mapping(body: bytes) -> Mapping:
+    """A mapping from its row."""
+    return _read_mapping(_decompress(body))
+
+
+def read_fields(body: bytes) -> list[Field]:
+    """The fields of a schema from its row."""
+    return _read_fields(_decompress(body))
+
+
+Resolve = Callable[[InputField], int]
+
+
+def schema_id(unit: Unit, part: DatasetPart) -> int | None:
+    """The number of the schema that an event tells, if it tells one."""
+    if part.schema is None:
+        return None
+    seen = ("schema facet", part.schema)
+    known = unit.contents.get(seen)
+    if known is None:
+        facet: SchemaFacet = read_strictly(part.facets, "schema", part.where)
+        told = flat_fields(facet.fields or [])
+        fields = [Field(name, field.type, field.description) for name, field in told]
+        known = unit.contents[seen] = _keep_schema(unit, fields)
+    return known
+
+
+def _keep_schema(unit: Unit, fields: list[Field]) -> int:
+    body = _pack(fields)
+    digest = xxh3_128_digest(body)
+    number = _known(unit, "schema", digest)
+    if number is not None:
+        return number
+    number = unit.new_id("schema")
+    unit.contents["schema", digest] = number
+    unit.schema_digests[number] = digest
+    unit.put("schema", number, digest, _compress(body))
+    for name in dict.fromkeys(field.name for field in fields):
+        unit.put("schema_field", _field_name(unit, name), number)
+    return number
+
+
+def schema_digest(unit: Unit, number: int) -> bytes:
+    """The digest of a schema; empty for none."""
+    if number == 0:
+        return b""
+    digest = unit.schema_digests.get(number)
+    if digest is None:
+        rows = unit.session.all("SELECT digest FROM schema WHERE id = ?", number)
+        digest = unit.schema_digests[number] = bytes(rows[0][0])
+    return digest
+
+
+def _field_name(unit: Unit, name: str) -> int:
+    key = ("field", name.encode())
+    number = unit.contents.get(key)
+    if number is None:
+        row = first(unit.session.all("SELECT id FROM field_name WHERE name = ?", name))
+        if row is None:
+            number = unit.new_id("field_name")
+            unit.put("field_name", number, name)
+            unit.put("search", name, "F", number)
+        else:
+            number = int(row[0])
+        unit.contents[key] = number
+    return number
+
+
+def _known(unit: Unit, table: str, digest: bytes) -> int | None:
+    number = unit.contents.get((table, digest))
+    if number is None:
+        sql = f"SELECT id FROM {table} WHERE digest = ?"
+        row = first(unit.session.all(sql, digest))
+        if row is not None:
+            number = unit.contents[table, digest] = int(row[0])
+    return number
+
+
+def mapping_id(unit: Unit, part: DatasetPart, resolve: Resolve) -> int | None:
+    """The number of the column mapping that an event tells, if it tells one.
+
+    `resolve` gives the id of an input field's dataset.
+    """
+    if part.lineage is None:
+        return None
+    seen = ("lineage facet", part.lineage)
+    known = unit.contents.get(seen)
+    if known is None:
+        facet: ColumnLineageFacet = read_strictly(part.facets, "columnLineage", part.where)
+        known = unit.contents[seen] = _keep_mapping(unit, _mapping(facet, resolve))
+    return known
+
+
+def _mapping(facet: ColumnLineageFacet, resolve: Resolve) -> Mapping:
+    outputs = [
+        Output(
+            field,
+            told.transformation_description,
+            told.transformation_type,
+            [_input(given, resolve) for given in told.input_fields or ()],
+        )
+        for field, told in (facet.fields or {}).items()
+    ]
+    return Mapping(outputs, [_input(given, resolve) for given in facet.dataset or ()])
+
+
+def _input(given: InputField, resolve: Resolve) -> Input:
+    return Input(resolve(given), given.field, [_step(t) for t in given.transformations or ()])
+
+
+def _step(told: Transformation) -> Step:
+    return told.type, told.subtype, told.description, told.masking
+
+
+def _keep_mapping(unit: Unit, mapping: Mapping) -> int:
+    body = _pack(mapping)
+    digest = xxh3_128_digest(body)
+    number = _known(unit, "mapping", digest)
+    if number is None:
+        number = unit.new_id("mapping")
+        unit.contents["mapping", digest] = number
+        unit.put("mapping", number, digest, _compress(body))
+        for dataset in _input_datasets(mapping):
+            unit.put("mapping_input", dataset, number)
+    return number
+
+
+def _input_datasets(mapping: Mapping) -> set[int]:
+    inputs: list[Any] = [given for output in mapping.outputs for given in output.inputs]
+    return {given.dataset for given in [*inputs, *mapping.dataset]}

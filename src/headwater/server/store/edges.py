@@ -1,0 +1,178 @@
+"""What a job reads and writes over time.
+
+Inputs and outputs are two sides, each with its own history. On each side the run that last
+began to name datasets speaks for the job, with all that it has named so far. A run that
+completes without naming a side speaks for that side too: it has none.
+"""
+
+from typing import NamedTuple
+
+from headwater.model.times import FOREVER
+from headwater.server.store.database import insert
+from headwater.server.store.rows import JobRow, RunRow
+from headwater.server.store.tables import INPUT, edge
+from headwater.server.store.unit import Unit
+
+_INSERT = insert(edge)
+_CLOSE = (
+    "UPDATE edge SET until = ? WHERE job = ? AND io = ? AND dataset = ? "
+    f"AND until = {FOREVER}"
+)  # fmt: skip
+
+
+class Change(NamedTuple):
+    """What an event changed of a run on one side.
+
+    `named` has, of each dataset that is new to the run or is now known to have been named
+    earlier, when it was first named; `before` is when the run began to speak, as known
+    until now.
+    """
+
+    io: int
+    named: dict[int, int]
+    renamed: bool
+    before: int | None
+
+
+def update_edges(unit: Unit, job: JobRow, run: RunRow, change: Change) -> None:
+    """Bring the job's edges of one side up to date."""
+    since = run.in_since if change.io == INPUT else run.out_since
+    if not change.named and since == change.before:
+        return
+    current, current_since, seen = _current(job, change.io)
+    starts = set(change.named.values())
+    if not change.renamed and since is not None:
+        grows = current == run.id and since == change.before
+        if grows and min(starts, default=seen) >= seen:
+            _open(unit, job, change.io, change.named)
+            _speak(job, change.io, run.id, since, max(starts, default=seen))
+            return
+        begins = change.before is None and starts <= {since} and since > seen
+        if begins and (current_since is None or since > current_since):
+            _replace(unit, job, change.io, set(change.named), since)
+            _speak(job, change.io, run.id, since, since)
+            return
+    times = [*starts, *(t for t in (since, change.before) if t is not None)]
+    _rebuild(unit, job, change.io, min(times))
+
+
+def _current(job: JobRow, io: int) -> tuple[int | None, int | None, int]:
+    if io == INPUT:
+        return job.in_run, job.in_since, job.in_seen
+    return job.out_run, job.out_since, job.out_seen
+
+
+def _speak(job: JobRow, io: int, run: int | None, since: int | None, seen: int) -> None:
+    if io == INPUT:
+        job.in_run, job.in_since, job.in_seen = run, since, max(job.in_seen, seen)
+    else:
+        job.out_run, job.out_since, job.out_seen = run, since, max(job.out_seen, seen)
+
+
+def _open_edges(unit: Unit, job: int, io: int, *, is_stored: bool = False) -> dict[int, int]:
+    known = unit.edges.get((job, io))
+    if known is None and unit.is_ours("job", job) and not is_stored:
+        known = unit.edges[job, io] = {}
+    if known is None:
+        rows = unit.session.all(
+            "SELECT dataset, since FROM edge WHERE job = ? AND io = ? AND until = ?",
+            job, io, FOREVER,
+        )  # fmt: skip
+        known = unit.edges[job, io] = {row[0]: row[1] for row in rows}
+    return known
+
+
+def _open(unit: Unit, job: JobRow, io: int, named: dict[int, int]) -> None:
+    edges = _open_edges(unit, job.id, io)
+    new = [(job.id, io, d, since, FOREVER) for d, since in named.items() if d not in edges]
+    unit.session.many(_INSERT, new)
+    edges.update({row[2]: row[3] for row in new})
+
+
+def _replace(unit: Unit, job: JobRow, io: int, datasets: set[int], since: int) -> None:
+    edges = _open_edges(unit, job.id, io)
+    for dataset in edges.keys() - datasets:
+        unit.session.run(_CLOSE, since, job.id, io, dataset)
+        del edges[dataset]
+    _open(unit, job, io, dict.fromkeys(datasets, since))
+
+
+def _rebuild(unit: Unit, job: JobRow, io: int, moment: int) -> None:
+    """Make the edges of a side anew from a moment on: something arrived out of order."""
+    unit.flush()
+    column = "in_since" if io == INPUT else "out_since"
+    found = unit.session.all(
+        f"SELECT max({column}) FROM run WHERE job = ? AND {column} <= ?",
+        job.id,
+        moment,
+    )
+    start = min(found[0][0], moment) if found[0][0] is not None else moment
+    speakers = unit.session.all(
+        f"SELECT id, {column} FROM run WHERE job = ? AND {column} >= ? ORDER BY {column}, uuid",
+        job.id, start,
+    )  # fmt: skip
+    spans, seen = _spans(unit, io, speakers)
+    _join_earlier(unit, job.id, io, start, spans)
+    unit.session.many(
+        _INSERT,
+        [(job.id, io, d, since, until) for d, pairs in spans.items() for since, until in pairs],
+    )
+    unit.edges.pop((job.id, io), None)
+    _open_edges(unit, job.id, io, is_stored=True)
+    run, since = speakers[-1] if speakers else _speaker_before(unit, job.id, column, start)
+    _speak(job, io, run, since, seen)
+
+
+def _speaker_before(unit: Unit, job: int, column: str, start: int) -> tuple[int | None, int | None]:
+    rows = unit.session.all(
+        f"SELECT id, {column} FROM run WHERE job = ? AND {column} < ? "
+        f"ORDER BY {column} DESC, uuid DESC LIMIT 1", job, start,
+    )  # fmt: skip
+    return (rows[0][0], rows[0][1]) if rows else (None, None)
+
+
+def _spans(
+    unit: Unit, io: int, speakers: list[tuple[int, int]]
+) -> tuple[dict[int, list[tuple[int, int]]], int]:
+    """Per dataset, when the speakers named it, each until the next one spoke."""
+    named: dict[int, dict[int, int]] = {}
+    rows = unit.session.all(
+        "SELECT run, dataset, min(since) FROM run_io WHERE run = ANY(?) AND io = ? "
+        "GROUP BY run, dataset", [run for run, _ in speakers], io,
+    )  # fmt: skip
+    for run, dataset, since in rows:
+        named.setdefault(run, {})[dataset] = since
+    spans: dict[int, list[tuple[int, int]]] = {}
+    seen = 0
+    for (run, begun), (_, ended) in zip(speakers, [*speakers[1:], (0, FOREVER)], strict=True):
+        for dataset, first in named.get(run, {}).items():
+            since = max(first, begun)
+            seen = max(seen, since)
+            if since < ended:
+                _append(spans.setdefault(dataset, []), since, ended)
+        seen = max(seen, begun)
+    return spans, seen
+
+
+def _append(pairs: list[tuple[int, int]], since: int, until: int) -> None:
+    if pairs and pairs[-1][1] == since:
+        pairs[-1] = (pairs[-1][0], until)
+    else:
+        pairs.append((since, until))
+
+
+def _join_earlier(
+    unit: Unit, job: int, io: int, start: int, spans: dict[int, list[tuple[int, int]]]
+) -> None:
+    """Cut what was there at the start, keeping its earlier part."""
+    rows = unit.session.all(
+        "SELECT dataset, since FROM edge WHERE job = ? AND io = ? AND until >= ? AND since < ?",
+        job, io, start, start,
+    )  # fmt: skip
+    unit.session.run("DELETE FROM edge WHERE job = ? AND io = ? AND until >= ?", job, io, start)
+    for dataset, since in rows:
+        pairs = spans.setdefault(dataset, [])
+        if pairs and pairs[0][0] == start:
+            pairs[0] = (since, pairs[0][1])
+        else:
+            pairs.insert(0, (since, start))

@@ -1,0 +1,190 @@
+"""The rows that events change, as they are held while a batch is applied.
+
+Field order is column order. `Said` remembers which event last said each facet: facets are
+never copied out of events.
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import astuple
+from xxhash import xxh3_128_digest
+
+from headwater.model.facets import Facets
+
+# Facet name → (time, tie, seq) of the event that said it last.
+Said = dict[str, tuple[int, int, int]]
+Stamp = tuple[int, int, int]
+
+_pack = msgspec.msgpack.Encoder().encode
+_unpack = msgspec.msgpack.Decoder(list[tuple[int, int, int, list[str]]]).decode
+
+
+def pack_said(said: Said) -> bytes:
+    """Write it down, facets of one event together."""
+    if not said:
+        return b""
+    groups: dict[Stamp, list[str]] = {}
+    for name, stamp in said.items():
+        groups.setdefault(stamp, []).append(name)
+    return _pack([(*stamp, names) for stamp, names in groups.items()])
+
+
+def unpack_said(packed: bytes) -> Said:
+    """Read what `pack_said` wrote."""
+    if not packed:
+        return {}
+    return {
+        name: stamp
+        for time, tie, seq, names in _unpack(packed)
+        for stamp in [(time, tie, seq)]
+        for name in names
+    }
+
+
+def hear(said: Said, facets: Facets, stamp: Stamp) -> bool:
+    """Note which facets an event says; of two events the later decides. Tell if any is new."""
+    changed = False
+    for name in facets:
+        before = said.get(name)
+        if before is None or before < stamp:
+            said[name] = stamp
+            changed = True
+    return changed
+
+
+def is_latest(said: Said, name: str, stamp: Stamp) -> bool:
+    """Whether an event is the last that said a facet."""
+    return said.get(name) == stamp
+
+
+class DatasetRow(Struct):
+    """One name of a dataset."""
+
+    id: int
+    namespace: int
+    name: str
+    root: int
+    rank: int
+    created_at: int
+    updated_at: int
+    hidden: bool = False
+    source: str | None = None
+    description: str | None = None
+    lifecycle: str = ""
+    facets: Said = {}
+
+    @classmethod
+    def of(cls, row: tuple[Any, ...]) -> "DatasetRow":
+        """Read a row."""
+        fields: Any = (*row[:-1], unpack_said(row[-1]))
+        return cls(*fields)
+
+    def row(self) -> tuple[Any, ...]:
+        """Write a row."""
+        return (*astuple(self)[:-1], pack_said(self.facets))
+
+
+class JobRow(Struct):
+    """A job."""
+
+    id: int
+    namespace: int
+    name: str
+    created_at: int
+    updated_at: int
+    hidden: bool = False
+    type: str = "BATCH"
+    labels: str = ""
+    location: str | None = None
+    description: str | None = None
+    parent: int | None = None
+    parent_at: int = 0
+    in_run: int | None = None
+    in_since: int | None = None
+    in_seen: int = 0
+    out_run: int | None = None
+    out_since: int | None = None
+    out_seen: int = 0
+    facets: Said = {}
+
+    @classmethod
+    def of(cls, row: tuple[Any, ...]) -> "JobRow":
+        """Read a row."""
+        fields: Any = (*row[:-1], unpack_said(row[-1]))
+        return cls(*fields)
+
+    def row(self) -> tuple[Any, ...]:
+        """Write a row."""
+        return (*astuple(self)[:-1], pack_said(self.facets))
+
+
+class RunRow(Struct):
+    """A run; `own` says that it sent events itself, and was not only named as a parent."""
+
+    id: int
+    uuid: bytes
+    job: int
+    state: str
+    created_at: int
+    updated_at: int
+    started_at: int | None = None
+    ended_at: int | None = None
+    ending: int | None = None
+    own: bool = False
+    parent: int | None = None
+    nominal_start: int | None = None
+    nominal_end: int | None = None
+    in_since: int | None = None
+    out_since: int | None = None
+    version: bytes | None = None
+    lease: int | None = None
+    heard_at: int = 0
+    lapsed_at: int | None = None
+    deadline: int | None = None
+    args: str | None = None
+    facets: Said = {}
+    job_facets: Said = {}
+
+    @classmethod
+    def of(cls, row: tuple[Any, ...]) -> "RunRow":
+        """Read a row."""
+        fields: Any = (*row[:-2], unpack_said(row[-2]), unpack_said(row[-1]))
+        return cls(*fields)
+
+    def row(self) -> tuple[Any, ...]:
+        """Write a row."""
+        return (*astuple(self)[:-2], pack_said(self.facets), pack_said(self.job_facets))
+
+
+class RunIoRow(Struct):
+    """A dataset that a run read or wrote, with one schema (0: none was told).
+
+    An output with each schema is a version of its dataset.
+    """
+
+    run: int
+    io: int
+    dataset: int
+    schema: int
+    since: int
+    last: int
+    facets: Said = {}
+    own: Said = {}
+    version: bytes | None = None
+
+    @classmethod
+    def of(cls, row: tuple[Any, ...]) -> "RunIoRow":
+        """Read a row."""
+        fields: Any = (*row[:6], unpack_said(row[6]), unpack_said(row[7]), row[8])
+        return cls(*fields)
+
+    def row(self) -> tuple[Any, ...]:
+        """Write a row."""
+        return (*astuple(self)[:6], pack_said(self.facets), pack_said(self.own), self.version)
+
+
+def version_of(run: bytes, namespace: str, name: str, schema: bytes) -> bytes:
+    """The id of the version of a dataset that a run wrote (or first read) with a schema."""
+    return xxh3_128_digest(b"\0".join((run, namespace.encode(), name.encode(), schema)))

@@ -1,0 +1,96 @@
+"""The store: one database, its writer and its readers."""
+
+from concurrent.futures import Future
+from typing import Any
+
+import msgspec
+
+from headwater.model.checks import Checker
+from headwater.model.events import Event, read_event
+from headwater.model.times import format_moment, now
+from headwater.server.store.aliases import AliasRules
+from headwater.server.store.apply import LAPSE
+from headwater.server.store.database import Database, Session, open_database
+from headwater.server.store.migrate import migrate
+from headwater.server.store.unit import Unit
+from headwater.server.store.writer import Writer
+from headwater.version import PRODUCER
+
+
+class Store:
+    """Durable lineage at an address."""
+
+    def __init__(self, url: str, rules: AliasRules) -> None:
+        self.database: Database = open_database(url)
+        migrate(self.database)
+        self.rules = rules
+        self.writer = Writer(self.database, rules)
+        self._checker = Checker()
+
+    def read(self, raw: bytes) -> Event:
+        """Read and check one event.
+
+        Raises: EventRejected.
+        """
+        event = read_event(raw)
+        self._checker.check(event)
+        return event
+
+    def ingest(self, events: list[Event]) -> "Future[int]":
+        """Store events; the future is done when they are on disk."""
+        return self.writer.ingest(events)
+
+    def expire_leases(self) -> int:
+        """End runs that promised to be heard from and were not; tell how many."""
+        with self.database.reading() as session:
+            if not _due(session):
+                return 0
+        ended: int = self.writer.change(self._expire).result()
+        return ended
+
+    def _expire(self, session: Session, _unit: Unit) -> int:
+        lapses = [read_event(_lapse(*row)) for row in _due(session)]
+        return self.writer.store(lapses)
+
+    def close(self) -> None:
+        """Finish what was accepted and close the database."""
+        self.writer.close()
+        self.database.close()
+
+
+def _due(session: Session) -> list[tuple[Any, ...]]:
+    return session.all(
+        "SELECT r.uuid, n.name, j.name, r.lease, r.heard_at FROM run r JOIN job j ON j.id = r.job "
+        "JOIN namespace n ON n.id = j.namespace WHERE r.deadline < ?", now(),
+    )  # fmt: skip
+
+
+def _lapse(uuid: bytes, namespace: str, name: str, lease: int, heard: int) -> bytes:
+    """The ABORT that the server reports for a run that fell silent."""
+    seconds = lease / 1_000_000
+    reason = f"nothing was heard of the run for {seconds:g} s, for which it held a lease"
+    body = {
+        "eventType": "ABORT",
+        "eventTime": format_moment(now()),
+        "producer": PRODUCER,
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+        "run": {
+            "runId": _text(uuid),
+            "facets": {
+                LAPSE: {
+                    "_producer": PRODUCER,
+                    "_schemaURL": "urn:headwater:facets:1-0-0:LapseRunFacet",
+                    "reason": reason,
+                    "seconds": seconds,
+                    "lastHeard": format_moment(heard),
+                }
+            },
+        },
+        "job": {"namespace": namespace, "name": name},
+    }
+    return msgspec.json.encode(body)
+
+
+def _text(uuid: bytes) -> str:
+    text = uuid.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -1,0 +1,289 @@
+"""The unit of work: the rows a batch of events needs, read once, changed, written once.
+
+What is read stays at hand for later batches. That is safe because writing goes one at a
+time over all servers, and each write counts up `clock`: a unit that finds a count it did
+not make forgets everything.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from headwater.server.store import tables
+from headwater.server.store.database import Session, add, first, insert, upsert
+from headwater.server.store.log import Compressor
+from headwater.server.store.rows import DatasetRow, JobRow, RunIoRow, RunRow
+
+_MOST = 50_000  # rows of a kind kept at hand
+_COUNTED = ("namespace", "dataset", "job", "run", "event", "schema", "field_name", "mapping")
+
+
+class Unit:
+    """Rows by key, with what changed; a session is lent to it for each batch."""
+
+    session: Session
+
+    def __init__(self) -> None:
+        self.compressor = Compressor()
+        self.generation = -1
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop everything at hand."""
+        self.namespaces: dict[str, tuple[int, int]] = {}
+        self.namespace_names: dict[int, str] = {}
+        self.dataset_ids: dict[tuple[str, str], int] = {}
+        self.datasets: dict[int, DatasetRow] = {}
+        self.job_ids: dict[tuple[str, str], int] = {}
+        self.jobs: dict[int, JobRow] = {}
+        self.run_ids: dict[bytes, int] = {}
+        self.runs: dict[int, RunRow] = {}
+        self.run_ios: dict[int, dict[tuple[int, int, int], RunIoRow]] = {}
+        self.sources: dict[str, tuple[Any, ...]] = {}
+        self.contents: dict[tuple[str, bytes], int] = {}
+        self.schema_digests: dict[int, bytes] = {}
+        self.edges: dict[tuple[int, int], dict[int, int]] = {}
+        self.spans: dict[tuple[str, int, int], Any] = {}
+        self.next_id: dict[str, int] = {}
+        self._ours: dict[str, int] = {}
+        self.generation = -1
+        self.compressor.forget()
+        self._clean()
+
+    def _clean(self) -> None:
+        self.changed_datasets: set[int] = set()
+        self.changed_jobs: set[int] = set()
+        self.changed_runs: set[int] = set()
+        self.changed_ios: dict[tuple[int, int, int, int], RunIoRow] = {}
+        self.changed_sources: set[str] = set()
+        self.added: dict[str, list[tuple[Any, ...]]] = {}
+        self.parents: set[int] = set()
+        self.contested: set[int] = set()
+
+    def begin(self, session: Session) -> None:
+        """Take the write lock, and forget what another server may have changed."""
+        self.session = session
+        row = first(
+            session.all("UPDATE clock SET generation = generation + 1 RETURNING generation")
+        )
+        generation = int(row[0]) if row else 0
+        if generation != self.generation + 1 or self._is_full():
+            self.forget()
+        self.generation = generation
+        if not self.next_id:
+            self._count()
+
+    def start_over(self) -> None:
+        """Forget in the middle of a transaction, when rows were changed behind the unit."""
+        generation = self.generation
+        self.forget()
+        self.generation = generation
+        self._count()
+
+    def _is_full(self) -> bool:
+        return max(len(self.datasets), len(self.runs), len(self.contents)) > _MOST
+
+    def _count(self) -> None:
+        for table in _COUNTED:
+            key = "seq" if table == "event" else "id"
+            row = first(self.session.all(f"SELECT max({key}) FROM {table}"))
+            self.next_id[table] = self._ours[table] = (row[0] or 0) + 1 if row else 1
+
+    def is_ours(self, table: str, number: int) -> bool:
+        """Whether a row was made since everything was last forgotten: then nothing of it is
+        in the store that is not at hand.
+        """
+        return number >= self._ours[table]
+
+    def new_id(self, table: str) -> int:
+        """The next number of a table."""
+        number = self.next_id[table]
+        self.next_id[table] = number + 1
+        return number
+
+    def put(self, table: str, *row: Any) -> None:
+        """Add a row when the unit is written."""
+        self.added.setdefault(table, []).append(row)
+
+    def namespace(self, name: str, time: int) -> int:
+        """The id of a namespace, made if it is new; it is as old as its oldest event."""
+        known = self.namespaces.get(name)
+        if known is None:
+            known = self._find_namespace(name, time)
+        number, since = known
+        if time < since:
+            self.namespaces[name] = number, time
+            self.session.run(_OLDER, time, time, number)
+        return number
+
+    def _find_namespace(self, name: str, time: int) -> tuple[int, int]:
+        row = first(self.session.all("SELECT id, created_at FROM namespace WHERE name = ?", name))
+        if row is None:
+            row = (self.new_id("namespace"), time)
+            self.session.run(_ADD["namespace"], row[0], name, "anonymous", None, time, time, False)
+        self.namespaces[name] = known = (row[0], row[1])
+        self.namespace_names[row[0]] = name
+        return known
+
+    def namespace_name(self, number: int) -> str:
+        """The name of a namespace by id."""
+        name = self.namespace_names.get(number)
+        if name is None:
+            rows = self.session.all("SELECT name FROM namespace WHERE id = ?", number)
+            name = self.namespace_names[number] = str(rows[0][0])
+        return name
+
+    def dataset(self, namespace: str, name: str, time: int, rank: int = 0) -> DatasetRow:
+        """The row of a dataset's name, made if it is new; a lower rank is kept."""
+        number = self.dataset_ids.get((namespace, name))
+        if number is None:
+            number = self._find_dataset(namespace, name, time, rank)
+        row = self.datasets[number]
+        if rank < row.rank or time < row.created_at or time > row.updated_at:
+            if row.root != number and (rank < row.rank or time < row.created_at):
+                self.contested.add(row.root)
+            row.rank = min(row.rank, rank)
+            row.created_at = min(row.created_at, time)
+            row.updated_at = max(row.updated_at, time)
+            self.changed_datasets.add(number)
+        return row
+
+    def _find_dataset(self, namespace: str, name: str, time: int, rank: int) -> int:
+        place = self.namespace(namespace, time)
+        rows = self.session.all(
+            "SELECT * FROM dataset WHERE namespace = ? AND name = ?", place, name
+        )
+        if rows:
+            row = DatasetRow.of(rows[0])
+        else:
+            number = self.new_id("dataset")
+            row = DatasetRow(number, place, name, number, rank, time, time)
+            self.changed_datasets.add(number)
+            self.put("search", name, "D", number)
+        self.dataset_ids[namespace, name] = row.id
+        self.datasets.setdefault(row.id, row)
+        return row.id
+
+    def dataset_rows(self, ids: Iterable[int]) -> list[DatasetRow]:
+        """The rows of datasets by id."""
+        missing = [i for i in ids if i not in self.datasets]
+        if missing:
+            for row in self.session.all("SELECT * FROM dataset WHERE id = ANY(?)", missing):
+                self.datasets.setdefault(row[0], DatasetRow.of(row))
+        return [self.datasets[i] for i in ids]
+
+    def job(self, namespace: str, name: str, time: int) -> JobRow:
+        """The row of a job, made if it is new."""
+        number = self.job_ids.get((namespace, name))
+        if number is None:
+            number = self._find_job(namespace, name, time)
+        row = self.jobs[number]
+        row.created_at = min(row.created_at, time)
+        row.updated_at = max(row.updated_at, time)
+        self.changed_jobs.add(number)
+        return row
+
+    def _find_job(self, namespace: str, name: str, time: int) -> int:
+        place = self.namespace(namespace, time)
+        rows = self.session.all("SELECT * FROM job WHERE namespace = ? AND name = ?", place, name)
+        if rows:
+            row = JobRow.of(rows[0])
+        else:
+            row = JobRow(self.new_id("job"), place, name, time, time)
+            self.put("search", name, "J", row.id)
+        self.job_ids[namespace, name] = row.id
+        self.jobs.setdefault(row.id, row)
+        return row.id
+
+    def run(self, uuid: UUID, job: int, time: int) -> RunRow:
+        """The row of a run, made if it is new."""
+        number = self.run_ids.get(uuid.bytes)
+        if number is None:
+            rows = self.session.all("SELECT * FROM run WHERE uuid = ?", uuid.bytes)
+            if rows:
+                row = RunRow.of(rows[0])
+            else:
+                row = RunRow(self.new_id("run"), uuid.bytes, job, "NEW", time, time)
+                self.run_ios[row.id] = {}
+            number = row.id
+            self.run_ids[uuid.bytes] = number
+            self.runs.setdefault(number, row)
+        self.changed_runs.add(number)
+        return self.runs[number]
+
+    def run_row(self, number: int) -> RunRow:
+        """The row of a run by id."""
+        row = self.runs.get(number)
+        if row is None:
+            found = self.session.all("SELECT * FROM run WHERE id = ?", number)
+            row = self.runs[number] = RunRow.of(found[0])
+            self.run_ids[row.uuid] = number
+        return row
+
+    def ios(self, run: int) -> dict[tuple[int, int, int], RunIoRow]:
+        """What a run read and wrote, by (io, dataset, schema)."""
+        known = self.run_ios.get(run)
+        if known is None:
+            rows = self.session.all("SELECT * FROM run_io WHERE run = ?", run)
+            known = self.run_ios[run] = {(r[1], r[2], r[3]): RunIoRow.of(r) for r in rows}
+        return known
+
+    def source(self, name: str, url: str | None, time: int) -> None:
+        """Note a data source, first and last told of at some time."""
+        row = self.sources.get(name)
+        if row is None:
+            found = self.session.all("SELECT * FROM source WHERE name = ?", name)
+            row = found[0] if found else (name, "POSTGRESQL", url, None, time, time)
+            if not found:
+                self.changed_sources.add(name)
+        if url and time >= row[5]:
+            row = (*row[:2], url, *row[3:])
+        if time < row[4] or time > row[5]:
+            self.changed_sources.add(name)
+        self.sources[name] = (*row[:4], min(row[4], time), max(row[5], time))
+
+    def flush(self) -> None:
+        """Write what changed, in the transaction."""
+        for name in [n for n in _ADDED if n in self.added]:
+            self.session.many(_ADD[name], self.added.pop(name))
+        for table, changed, rows in (
+            (tables.dataset, self.changed_datasets, self.datasets),
+            (tables.job, self.changed_jobs, self.jobs),
+            (tables.run, self.changed_runs, self.runs),
+        ):
+            if changed:
+                self.session.many(
+                    _UPSERT[table.name],
+                    [rows[i].row() for i in sorted(changed)],
+                )
+        if self.changed_ios:
+            rows_ = [row.row() for _, row in sorted(self.changed_ios.items())]
+            self.session.many(_UPSERT["run_io"], rows_)
+        if self.changed_sources:
+            names = sorted(self.changed_sources)
+            self.session.many(_UPSERT["source"], [self.sources[n] for n in names])
+        self._clean_but_parents()
+
+    def _clean_but_parents(self) -> None:
+        parents, contested = self.parents, self.contested
+        self._clean()
+        self.parents, self.contested = parents, contested
+
+
+_OLDER = (
+    "UPDATE namespace SET updated_at = CASE WHEN updated_at = created_at THEN ? "
+    "ELSE updated_at END, created_at = ? WHERE id = ?"
+)
+_UPSERT = {
+    table.name: upsert(table)
+    for table in (tables.dataset, tables.job, tables.run, tables.run_io, tables.source)
+}
+_ADDED = (
+    "event", "touch", "schema", "field_name", "schema_field", "mapping",
+    "mapping_input", "alias", "search",
+)  # fmt: skip
+_ADD = {name: add(tables.metadata.tables[name]) for name in _ADDED if name != "search"} | {
+    "event": insert(tables.event),
+    "namespace": add(tables.namespace),
+    "search": "INSERT INTO search (text, kind, target) VALUES (?, ?, ?)",
+}
