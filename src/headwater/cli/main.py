@@ -19,7 +19,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-stack.register(app)
 
 
 def _show_version(wanted: bool) -> None:
@@ -39,6 +38,7 @@ def _root(
 
 
 app.command(rich_help_panel="Lineage")(server)
+stack.register(app)
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from headwater.stack.files import disk_full_is_told
 from headwater.stack.process import Family, Pid, end, listens
 from headwater.stack.service import Service, Site, environment
 
-_POLL_S = 0.1
+_POLL_S = 0.2
 _GRACE_S = 15.0
 _FIRST_TRIES = 3
 _BACKOFF_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
