@@ -74,9 +74,13 @@ def table_size(platform: Platform, name: str) -> int:
 
 
 def deploy(connect: str, name: str, config: dict[str, str]) -> None:
+    put(f"{connect}/connectors/{name}/config", config)
+
+
+def put(url: str, body: dict[str, str]) -> None:
     request = urllib.request.Request(
-        f"{connect}/connectors/{name}/config",
-        data=json.dumps(config).encode(),
+        url,
+        data=json.dumps(body).encode(),
         headers={"Content-Type": "application/json"},
         method="PUT",
     )

@@ -16,17 +16,17 @@ from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 
 from headwater.stack import state, supervisor
 from headwater.stack.process import Pid
-from stack.clients import consume, deploy, get, hive, s3_client
+from stack.clients import consume, deploy, get, hive, put, s3_client
 from stack.platform import Platform, eventually
 
 
 @pytest.fixture
 def small(tmp_path: Path) -> Platform:
     """A platform of one's own."""
-    return Platform(tmp_path / "home")
+    return Platform(tmp_path / "a home")
 
 
-@pytest.mark.parametrize("name", ["kafka", "registry", "s3", "metastore", "connect"])
+@pytest.mark.parametrize("name", ["kafka", "registry", "s3", "metastore", "server", "connect"])
 def test_a_killed_service_is_back_and_its_data_is_there(platform: Platform, name: str) -> None:
     write, read = DATA[name]
     write(platform)
@@ -199,6 +199,16 @@ def _created(platform: Platform) -> bool:
     return ("survivors",) in hive(platform).list_namespaces()
 
 
+def _declare(platform: Platform) -> None:
+    url = f"{platform.variables()['OPENLINEAGE_URL']}/api/v1/namespaces/survivors"
+    put(url, {"ownerName": "tests"})
+
+
+def _declared(platform: Platform) -> bool:
+    url = f"{platform.variables()['OPENLINEAGE_URL']}/api/v1/namespaces/survivors"
+    return bool(get(url)["ownerName"] == "tests")
+
+
 def _deploy(platform: Platform) -> None:
     sink = "org.apache.kafka.connect.file.FileStreamSinkConnector"
     config = {"connector.class": sink, "topics": "survivors", "file": str(platform.home / "sunk")}
@@ -214,5 +224,6 @@ DATA = {
     "registry": (_register, _registered),
     "s3": (_put, _got),
     "metastore": (_create, _created),
+    "server": (_declare, _declared),
     "connect": (_deploy, _deployed),
 }

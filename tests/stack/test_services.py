@@ -29,7 +29,7 @@ def test_status_tells_address_pid_memory_and_uptime(platform: Platform) -> None:
     status = platform.status()
     assert status["healthy"]
     names = {service["name"] for service in status["services"]}
-    assert names == {"kafka", "registry", "s3", "metastore", "connect", "history"}
+    assert names == {"kafka", "registry", "s3", "metastore", "server", "connect", "history"}
     for service in status["services"]:
         assert str(service["port"]) in service["address"]
         assert service["pid"] > 0

@@ -19,6 +19,7 @@ from headwater.stack import lock, plan, state
 from headwater.stack.catalog import SERVICES
 from headwater.stack.fetch import JarCache
 from headwater.stack.fetch import Progress as FetchProgress
+from headwater.stack.files import disk_full_is_told
 from headwater.stack.java import java_home
 from headwater.stack.service import Service
 from headwater.stack.settings import Settings
@@ -40,28 +41,8 @@ class Request(msgspec.Struct, frozen=True):
 
 def foreground(request: Request, settings: Settings) -> None:
     """Run the platform until a signal ends it."""
-    supervisor = Supervisor(settings.home)
-    # A closed terminal is a way to say stop, like Ctrl-C.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: supervisor.stop())
-    began = time.monotonic()
-    try:
-        with _progress() as progress:
-            site = plan.make(
-                request.services,
-                settings,
-                asked_ports=request.ports,
-                free_ports=request.free_ports,
-                progress=progress,
-            )
-        live = _err.is_terminal
-        supervisor.start(request.services, site, (lambda _: None) if live else _say)
-        if live:
-            _watch_live(supervisor)
-        else:
-            _watch_plain(supervisor, began)
-    finally:
-        supervisor.close()
+    with disk_full_is_told(settings.home):
+        _run(request, settings, Supervisor(settings.home))
 
 
 def detached(request: Request, settings: Settings) -> None:
@@ -118,6 +99,36 @@ def fetch_for(services: tuple[Service, ...], settings: Settings) -> None:
     if cache.missing(jars):
         with _progress() as progress:
             cache.ensure(jars, java_home(settings) / "bin" / "java", progress=progress)
+
+
+def _run(request: Request, settings: Settings, supervisor: Supervisor) -> None:
+    def stop(*_: object) -> None:
+        supervisor.stop()
+        if supervisor.state is None:
+            # Nothing runs yet: whatever is being fetched or checked is broken off.
+            raise KeyboardInterrupt
+
+    # A closed terminal is a way to say stop, like Ctrl-C.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
+    began = time.monotonic()
+    try:
+        with _progress() as progress:
+            site = plan.make(
+                request.services,
+                settings,
+                asked_ports=request.ports,
+                free_ports=request.free_ports,
+                progress=progress,
+            )
+        live = _err.is_terminal
+        supervisor.start(request.services, site, (lambda _: None) if live else _say)
+        if live:
+            _watch_live(supervisor)
+        else:
+            _watch_plain(supervisor, began)
+    finally:
+        supervisor.close()
 
 
 def _sets_of(names: tuple[str, ...]) -> list[str]:

@@ -1,5 +1,6 @@
 """The board: where runners write what they see, and the state file and the screen follow."""
 
+import contextlib
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -36,7 +37,9 @@ class Board:
             new = msgspec.structs.replace(old, **changes)
             services = {**self._state.services, name: new}
             self._state = msgspec.structs.replace(self._state, services=services)
-            state.write(self._state)
+            # Services go on while the disk is full; the file is right again at the next change.
+            with contextlib.suppress(OSError):
+                state.write(self._state)
             if new.status != old.status:
                 self._listener(new)
         self.changed.set()

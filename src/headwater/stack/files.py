@@ -58,5 +58,10 @@ def disk_full_is_told(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        free = shutil.disk_usage(path if path.exists() else path.parent).free
-        raise DiskFull(str(path), needed_mb=free // 2**20 + 100, free_mb=free // 2**20) from error
+        raise disk_full(path) from error
+
+
+def disk_full(path: Path) -> DiskFull:
+    """The error for a disk that is full, though nobody knows how much would have been enough."""
+    free = shutil.disk_usage(next(p for p in (path, *path.parents) if p.exists())).free
+    return DiskFull(str(path), needed_mb=free // 2**20 + 100, free_mb=free // 2**20)

@@ -9,6 +9,7 @@ from xml.sax.saxutils import quoteattr
 import msgspec
 
 from headwater.errors import StackExtraMissing
+from headwater.stack.process import tied
 
 # The resolver's own default root is the public repository: no host name is needed here. Without
 # descriptors and their checksums nothing but the files themselves is asked for.
@@ -88,7 +89,7 @@ def start(
     command = [java, "-cp", ivy, "org.apache.ivy.Main", "-settings", settings, "-ivy", module]
     command += ["-cache", work / "ivy", "-retrieve", work / pattern]
     return subprocess.Popen(
-        [str(part) for part in command],
+        tied([str(part) for part in command]),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ for argument do
     *) set -- "$@" "$argument" ;;
   esac
 done
-exec '{java}' "$@"
+exec {java} "$@"
 """
 
 
@@ -83,7 +84,7 @@ def _wheel() -> Path | None:
 def _wrapped(runtime: Path, home: Path) -> Path:
     """A JAVA_HOME made of links to the wheel's runtime, but for `bin/java`."""
     wrapper = home / "bin" / "java"
-    script = _WRAPPER.format(java=runtime / "bin" / "java")
+    script = _WRAPPER.format(java=shlex.quote(str(runtime / "bin" / "java")))
     if wrapper.exists() and wrapper.read_text() == script:
         return home
     wrapper.parent.mkdir(parents=True, exist_ok=True)

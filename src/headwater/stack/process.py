@@ -55,6 +55,11 @@ class Pid(msgspec.Struct, frozen=True):
                 process.wait(5)
 
 
+def tied(command: Sequence[str]) -> list[str]:
+    """The same command, as one that dies with this process where the system can do so."""
+    return [*_PYTHON, "run", str(os.getpid()), *command]
+
+
 class Family:
     """The children of one supervisor: a process group that ends when the supervisor does."""
 
@@ -73,7 +78,7 @@ class Family:
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as output:
             return subprocess.Popen(
-                [*_PYTHON, "run", str(os.getpid()), *command],
+                tied(command),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

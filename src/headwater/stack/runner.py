@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from headwater.errors import HeadwaterError, ServiceFailed
 from headwater.stack.board import Board
-from headwater.stack.files import disk_full_is_told
+from headwater.stack.files import disk_full, disk_full_is_told
 from headwater.stack.process import Family, Pid, end, listens
 from headwater.stack.service import Service, Site, environment
 
@@ -147,6 +147,8 @@ class Runner(threading.Thread):
         diagnosis = self._service.diagnose(self._site, text)
         if diagnosis is not None:
             return diagnosis
+        if "No space left on device" in text:
+            return disk_full(self._site.home)
         line = _telling_line(text)
         return ServiceFailed(
             self._service.name, f"{what}; {line}" if line else what, str(self._log)
