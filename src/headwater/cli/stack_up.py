@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import msgspec
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+from rich.text import Text
 
 from headwater.cli.stack_view import status_table
 from headwater.errors import AlreadyUp, HeadwaterError, ServiceFailed, UsageError
@@ -28,6 +29,7 @@ from headwater.stack.supervisor import Supervisor, owner
 
 _err = Console(stderr=True, highlight=False, soft_wrap=True)
 _DETACH_LIMIT_S = 300.0
+_HINT = Text("\nCtrl-C ends all of it. Elsewhere: headwater env | status | logs", style="dim")
 _POLL_S = 0.2
 
 
@@ -144,7 +146,7 @@ def _watch_live(supervisor: Supervisor) -> None:
     with Live(console=_err, refresh_per_second=4, transient=False) as live:
         while supervisor.wait():
             if supervisor.state is not None:
-                live.update(status_table(supervisor.state))
+                live.update(Group(status_table(supervisor.state), _HINT))
         live.stop()
         _err.print("stopping …")
 

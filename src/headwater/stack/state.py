@@ -76,7 +76,8 @@ def running(home: Path) -> State:
     state = read(home)
     if state is None or state.supervisor.process() is None:
         raise NotUp(str(home))
-    return state
+    services = {name: _as_it_is(service) for name, service in state.services.items()}
+    return msgspec.structs.replace(state, services=services)
 
 
 def forget(home: Path) -> None:
@@ -105,6 +106,13 @@ def purge(home: Path) -> None:
         path.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         home.rmdir()
+
+
+def _as_it_is(service: ServiceState) -> ServiceState:
+    """The service, not healthy if its process has ended since the file was written."""
+    if service.status != "healthy" or (service.pid and service.pid.process()):
+        return service
+    return msgspec.structs.replace(service, status="restarting", pid=None)
 
 
 def _ports_file(home: Path) -> Path:
