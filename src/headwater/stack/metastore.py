@@ -34,11 +34,11 @@ def _prepare(site: Site, run: Tool) -> None:
     ready, part = data / "derby", data / "derby.part"
     if not ready.exists():
         shutil.rmtree(part, ignore_errors=True)
-        _configure(site, str(part))
+        _configure(site, part.name)
         tool = "org.apache.hadoop.hive.metastore.tools.MetastoreSchemaTool"
         run([*_java(site), tool, "-initSchema", "-dbType", "derby"], _variables(site))
         part.rename(ready)
-    _configure(site, str(ready))
+    _configure(site, ready.name)
 
 
 def _configure(site: Site, database: str) -> None:
@@ -53,6 +53,7 @@ def _configure(site: Site, database: str) -> None:
 def _properties(site: Site, database: str) -> Mapping[str, str]:
     package = "org.apache.hadoop.hive.metastore"
     return {
+        # Relative to the process's folder: the schema tool cannot take a path with a space.
         "javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={database};create=true",
         "javax.jdo.option.ConnectionDriverName": "org.apache.derby.jdbc.EmbeddedDriver",
         "datanucleus.schema.autoCreateAll": "false",
