@@ -61,14 +61,16 @@ def ios_of(reading: Reading, runs: list[int]) -> dict[tuple[int, int], list[Io]]
     several = _several_names(reading, {row[2] for row in rows if row[1] == INPUT})
     unwritten = {row[2] for row in rows if row[1] == INPUT and row[3] is None} - several
     first = first_reads(reading, unwritten)
-    chosen: dict[tuple[int, int, int], tuple[int, Io]] = {}
+    chosen: dict[tuple[int, int, int], tuple[tuple[int, bytes, list[tuple[int, int]]], Io]] = {}
     for run, io, root, version, own, since, last in rows:
         told = version or first.get(root)
         if io == INPUT and root in several:
             told = version_at(reading, root, since)
+        found = Io(root, names[root], told, unpack_said(own))
         key = (run, io, root)
-        if key not in chosen or chosen[key][0] < last:
-            chosen[key] = last, Io(root, names[root], told, unpack_said(own))
+        rank = (last, told or b"", sorted(stamp[:2] for stamp in found.own.values()))
+        if key not in chosen or chosen[key][0] < rank:
+            chosen[key] = rank, found
     grouped: dict[tuple[int, int], list[Io]] = {}
     for (run, io, _), (_, found) in sorted(chosen.items(), key=lambda item: item[1][1].name):
         grouped.setdefault((run, io), []).append(found)

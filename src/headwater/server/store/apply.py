@@ -4,6 +4,7 @@ Every change is a minimum, a maximum or the word of the latest event by its own 
 that any order of the same events, with any repeats, ends in the same rows.
 """
 
+from typing import Any
 from uuid import UUID
 
 from xxhash import xxh3_128_digest
@@ -23,8 +24,9 @@ from headwater.model.lifecycle import EventType, RunState, gravity, state_of, st
 from headwater.model.times import parse_moment
 from headwater.server.store.aliases import ALIAS, DECLARES, NAMED, AliasRules, link
 from headwater.server.store.contents import Resolve, mapping_id, schema_digest, schema_id
-from headwater.server.store.edges import Change, update_edges
+from headwater.server.store.edges import Change, move_edges, update_edges
 from headwater.server.store.rows import (
+    NEVER,
     DatasetRow,
     JobRow,
     RunIoRow,
@@ -58,17 +60,18 @@ class Applier:
         job = self.unit.job(*event.job, event.time)
         self._job(job, event, stamp)
         run = self._run(job, event, stamp, received)
+        home = self.unit.job_row(run.job)
         changes = [
             self._datasets(event, [*event.inputs, *_renamed(event)], INPUT, stamp, job, run),
             self._datasets(event, event.outputs, OUTPUT, stamp, job, run),
         ]
         self._speaks(run, event)
         for change in changes:
-            update_edges(self.unit, job, run, change)
+            update_edges(self.unit, home, run, change)
         if any(change.named for change in changes):
-            run.version = self._version(job, run)
+            run.version = self._version(home, run)
         # What was out of order was written on the way, and these changed since.
-        self.unit.changed_jobs.add(job.id)
+        self.unit.changed_jobs.add(home.id)
         self.unit.changed_runs.add(run.id)
         return (run.id if event.run else None), job.id
 
@@ -105,20 +108,25 @@ class Applier:
 
     def _run(self, job: JobRow, event: Event, stamp: Stamp, received: int) -> RunRow:
         if event.run is None:
-            run = self.unit.run(UUID(bytes=event.digest), job.id, event.time)
+            run = self.unit.run(UUID(bytes=event.digest), job.id, *stamp[:2])
             run.state, run.own = DECLARATION, True
             hear(run.job_facets, event.job_facets, stamp)
             return run
-        run = self.unit.run(event.run, job.id, event.time)
+        run = self.unit.run(event.run, job.id, *stamp[:2])
         if not run.own:
             run.own, run.job = True, job.id
+            run.job_at, run.job_tie, _ = stamp
             run.created_at = run.updated_at = event.time
             run.started_at = run.ended_at = None
+        elif stamp[:2] < (run.job_at, run.job_tie):
+            self._move(run, job, stamp)
         run.created_at = min(run.created_at, event.time)
         run.updated_at = max(run.updated_at, event.time)
         hear(run.job_facets, event.job_facets, stamp)
         if hear(run.facets, event.run_facets, stamp):
-            self._run_facets(run, event, stamp, job)
+            self._run_facets(run, event, stamp)
+        if "parent" in event.run_facets:
+            self._parent(run, event, stamp, job)
         if LAPSE in event.run_facets:
             run.lapsed_at = max(run.lapsed_at or 0, event.time)
         else:
@@ -129,7 +137,16 @@ class Applier:
             self.unit.parents.add(run.parent)
         return run
 
-    def _run_facets(self, run: RunRow, event: Event, stamp: Stamp, job: JobRow) -> None:
+    def _move(self, run: RunRow, job: JobRow, stamp: Stamp) -> None:
+        """The run's job is that of its first event by time: an earlier one may tell another."""
+        run.job_at, run.job_tie, _ = stamp
+        if run.job != job.id:
+            left, run.job = self.unit.job_row(run.job), job.id
+            move_edges(self.unit, run, left, job)
+            if run.version is not None:
+                run.version = self._version(job, run)
+
+    def _run_facets(self, run: RunRow, event: Event, stamp: Stamp) -> None:
         facets = event.run_facets
         if is_latest(run.facets, "headwater_lease", stamp):
             lease: LeaseFacet | None = read_strictly(facets, "headwater_lease", "run")
@@ -137,36 +154,64 @@ class Applier:
         if is_latest(run.facets, "nominalTime", stamp):
             run.nominal_start = _time_of(text_of(facets, "nominalTime", "nominalStartTime"))
             run.nominal_end = _time_of(text_of(facets, "nominalTime", "nominalEndTime"))
-        if is_latest(run.facets, "parent", stamp):
-            self._parent(run, event, job)
 
-    def _parent(self, run: RunRow, event: Event, job: JobRow) -> None:
+    def _parent(self, run: RunRow, event: Event, stamp: Stamp, job: JobRow) -> None:
         facet: ParentFacet | None = read_strictly(event.run_facets, "parent", "run")
-        if facet is None or UUID(facet.run.run_id) == event.run:
-            return
-        parent_job = self.unit.job(facet.job.namespace, facet.job.name, event.time)
-        parent = self.unit.run(UUID(facet.run.run_id), parent_job.id, event.time)
-        run.parent = parent.id
-        self.unit.parents.add(parent.id)
-        if parent_job.id != job.id and event.time >= job.parent_at:
-            job.parent, job.parent_at = parent_job.id, event.time
-        root = facet.root
-        if root and root.run and root.job and not parent.own and parent.parent is None:
-            self._root(
-                parent, parent_job, root.run.run_id, (root.job.namespace, root.job.name), event.time
-            )
+        parent = None
+        if facet is not None and UUID(facet.run.run_id) != event.run:
+            parent_job = self.unit.job(facet.job.namespace, facet.job.name, event.time)
+            parent = self._named(facet.run.run_id, parent_job, stamp)
+            self._child(job, parent_job, event.time)
+            root = facet.root
+            if root and root.run and root.job and UUID(root.run.run_id) != UUID(facet.run.run_id):
+                root_job = self.unit.job(root.job.namespace, root.job.name, event.time)
+                above = self._named(root.run.run_id, root_job, stamp)
+                self._root(parent, parent_job, above, root_job)
+        if is_latest(run.facets, "parent", stamp):
+            self._put_under(run, parent)
 
-    def _root(
-        self, parent: RunRow, parent_job: JobRow, run_id: str, name: tuple[str, str], time: int
-    ) -> None:
-        if UUID(run_id).bytes == parent.uuid:
+    def _named(self, run_id: str, job: JobRow, stamp: Stamp) -> RunRow:
+        """A run that another one names; until it speaks itself, the first to name it counts."""
+        run = self.unit.run(UUID(run_id), job.id, *stamp[:2])
+        if not run.own and stamp[:2] < (run.job_at, run.job_tie):
+            run.job = job.id
+            run.job_at, run.job_tie, _ = stamp
+        self.unit.parents.add(run.id)
+        return run
+
+    def _put_under(self, run: RunRow, parent: RunRow | None) -> None:
+        if run.parent is not None:
+            self.unit.parents.add(run.parent)
+        run.parent = None if parent is None else parent.id
+        self.unit.changed_runs.add(run.id)
+
+    def _child(self, job: JobRow, parent: JobRow, time: int) -> None:
+        """Note a job's parent; the last that was told counts, of one instant the greater name."""
+        if job.id == parent.id or time < job.parent_at:
             return
-        root_job = self.unit.job(*name, time)
-        root = self.unit.run(UUID(run_id), root_job.id, time)
-        parent.parent = root.id
-        self.unit.parents.add(root.id)
-        if parent_job.parent is None and root_job.id != parent_job.id:
-            parent_job.parent = root_job.id
+        if time == job.parent_at and self._name(job.parent) > self._name(parent.id):
+            return
+        job.parent, job.parent_at = parent.id, time
+
+    def _root(self, parent: RunRow, parent_job: JobRow, root: RunRow, root_job: JobRow) -> None:
+        """Put a parent under the root that a child told, unless it has told its own parent.
+
+        Where children differ the least counts: they should not, and no order may decide.
+        """
+        if "parent" not in parent.facets:
+            above = None if parent.parent is None else self.unit.run_row(parent.parent)
+            if above is None or root.uuid < above.uuid:
+                self._put_under(parent, root)
+        if parent_job.parent_at == NEVER and parent_job.id != root_job.id:
+            known = parent_job.parent
+            if known is None or self._name(root_job.id) < self._name(known):
+                parent_job.parent = root_job.id
+
+    def _name(self, job: int | None) -> tuple[str, str]:
+        if job is None:
+            return "", ""
+        row = self.unit.job_row(job)
+        return self.unit.namespace_name(row.namespace), row.name
 
     def _speaks(self, run: RunRow, event: Event) -> None:
         """Work out since when the run speaks for its job's inputs, and for its outputs."""
@@ -331,35 +376,45 @@ def settle_state(run: RunRow) -> None:
 
 
 def settle_parents(unit: Unit) -> None:
-    """Give parents that send no events of their own the state of their children."""
-    todo = unit.parents
+    """Give parents that send no events of their own the state of the runs below them."""
+    todo, seen = unit.parents, set[int]()
     while todo:
         unit.flush()
+        seen |= todo
         above: set[int] = set()
         for number in sorted(todo):
             parent = unit.run_row(number)
             if not parent.own:
-                _follow_children(unit, parent)
+                _follow(unit, parent)
                 if parent.parent is not None:
                     above.add(parent.parent)
-        todo = above - todo
+        todo = above - seen
     unit.parents = set()
 
 
-def _follow_children(unit: Unit, parent: RunRow) -> None:
-    rows = unit.session.all(
-        "SELECT state, created_at, started_at, updated_at, ended_at FROM run WHERE parent = ?",
-        parent.id,
-    )
-    if not rows:
-        return
+def _follow(unit: Unit, parent: RunRow) -> None:
+    rows = _speakers_below(unit, parent.id)
     parent.state = state_of_children([RunState(row[0]) for row in rows])
-    parent.created_at = min(row[1] for row in rows)
+    parent.created_at = min((row[1] for row in rows), default=parent.job_at)
     parent.started_at = min((row[2] for row in rows if row[2] is not None), default=None)
-    parent.updated_at = max(row[3] for row in rows)
+    parent.updated_at = max((row[3] for row in rows), default=parent.job_at)
     ended = parent.state not in (RunState.RUNNING, RunState.NEW)
     parent.ended_at = max((row[4] for row in rows if row[4]), default=None) if ended else None
     unit.changed_runs.add(parent.id)
+
+
+def _speakers_below(unit: Unit, run: int) -> list[tuple[Any, ...]]:
+    """The runs with events of their own below one, past those without."""
+    level, seen, found = [run], {run}, list[tuple[Any, ...]]()
+    while level:
+        rows = unit.session.all(
+            "SELECT state, created_at, started_at, updated_at, ended_at, own, id FROM run "
+            "WHERE parent = ANY(?)", level,
+        )  # fmt: skip
+        found += [row for row in rows if row[5]]
+        level = [row[6] for row in rows if not row[5] and row[6] not in seen]
+        seen.update(level)
+    return found
 
 
 def _time_of(text: str | None) -> int | None:

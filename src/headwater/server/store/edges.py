@@ -10,7 +10,7 @@ from typing import NamedTuple
 from headwater.model.times import FOREVER
 from headwater.server.store.database import insert
 from headwater.server.store.rows import JobRow, RunRow
-from headwater.server.store.tables import INPUT, edge
+from headwater.server.store.tables import INPUT, OUTPUT, edge
 from headwater.server.store.unit import Unit
 
 _INSERT = insert(edge)
@@ -54,6 +54,17 @@ def update_edges(unit: Unit, job: JobRow, run: RunRow, change: Change) -> None:
             return
     times = [*starts, *(t for t in (since, change.before) if t is not None)]
     _rebuild(unit, job, change.io, min(times))
+
+
+def move_edges(unit: Unit, run: RunRow, left: JobRow, joined: JobRow) -> None:
+    """Bring the edges of two jobs up to date when a run turns out to be of the other."""
+    for io, since in ((INPUT, run.in_since), (OUTPUT, run.out_since)):
+        if since is not None:
+            unit.changed_runs.add(run.id)
+            _rebuild(unit, left, io, since)
+            _rebuild(unit, joined, io, since)
+    unit.changed_jobs |= {left.id, joined.id}
+    unit.changed_runs.add(run.id)
 
 
 def _current(job: JobRow, io: int) -> tuple[int | None, int | None, int]:
@@ -144,7 +155,8 @@ def _spans(
         named.setdefault(run, {})[dataset] = since
     spans: dict[int, list[tuple[int, int]]] = {}
     seen = 0
-    for (run, begun), (_, ended) in zip(speakers, [*speakers[1:], (0, FOREVER)], strict=True):
+    untils = [*(begun for _, begun in speakers[1:]), FOREVER]
+    for (run, begun), ended in zip(speakers, untils, strict=False):
         for dataset, first in named.get(run, {}).items():
             since = max(first, begun)
             seen = max(seen, since)

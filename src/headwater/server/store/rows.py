@@ -12,10 +12,12 @@ from msgspec.structs import astuple
 from xxhash import xxh3_128_digest
 
 from headwater.model.facets import Facets
+from headwater.model.times import FOREVER
 
 # Facet name → (time, tie, seq) of the event that said it last.
 Said = dict[str, tuple[int, int, int]]
 Stamp = tuple[int, int, int]
+NEVER = -FOREVER
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(list[tuple[int, int, int, list[str]]]).decode
@@ -103,7 +105,7 @@ class JobRow(Struct):
     location: str | None = None
     description: str | None = None
     parent: int | None = None
-    parent_at: int = 0
+    parent_at: int = NEVER
     in_run: int | None = None
     in_since: int | None = None
     in_seen: int = 0
@@ -129,6 +131,8 @@ class RunRow(Struct):
     id: int
     uuid: bytes
     job: int
+    job_at: int
+    job_tie: int
     state: str
     created_at: int
     updated_at: int

@@ -116,6 +116,9 @@ run = Table(
     Column("id", Id, primary_key=True),
     Column("uuid", LargeBinary(16), nullable=False, unique=True),
     Column("job", BigInteger, nullable=False),
+    # The event that tells the run's job: its own first; before any, the first that names it.
+    Column("job_at", Moment, nullable=False),
+    Column("job_tie", BigInteger, nullable=False),
     Column("state", Text, nullable=False),
     Column("created_at", Moment, nullable=False),
     Column("updated_at", Moment, nullable=False),

@@ -209,7 +209,15 @@ class Unit:
         self.jobs.setdefault(row.id, row)
         return row.id
 
-    def run(self, uuid: UUID, job: int, time: int) -> RunRow:
+    def job_row(self, number: int) -> JobRow:
+        """The row of a job by id."""
+        row = self.jobs.get(number)
+        if row is None:
+            found = self.session.all("SELECT * FROM job WHERE id = ?", number)
+            row = self.jobs[number] = JobRow.of(found[0])
+        return row
+
+    def run(self, uuid: UUID, job: int, time: int, tie: int) -> RunRow:
         """The row of a run, made if it is new."""
         number = self.run_ids.get(uuid.bytes)
         if number is None:
@@ -217,7 +225,7 @@ class Unit:
             if rows:
                 row = RunRow.of(rows[0])
             else:
-                row = RunRow(self.new_id("run"), uuid.bytes, job, "NEW", time, time)
+                row = RunRow(self.new_id("run"), uuid.bytes, job, time, tie, "NEW", time, time)
                 self.run_ios[row.id] = {}
             number = row.id
             self.run_ids[uuid.bytes] = number

@@ -127,6 +127,8 @@ def _create_tables() -> None:
         sa.Column("id", ID, nullable=False),
         sa.Column("uuid", sa.LargeBinary(length=16), nullable=False),
         sa.Column("job", sa.BigInteger(), nullable=False),
+        sa.Column("job_at", sa.BigInteger(), nullable=False),
+        sa.Column("job_tie", sa.BigInteger(), nullable=False),
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("updated_at", sa.BigInteger(), nullable=False),
