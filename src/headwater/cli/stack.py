@@ -1,0 +1,208 @@
+"""The commands of the local platform: up, down, status, logs, doctor, env, fetch."""
+
+import functools
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headwater.cli.help import Command
+from headwater.errors import StackExtraMissing, UsageError
+
+if TYPE_CHECKING:
+    from headwater.stack.settings import Settings
+
+_POLL_S = 0.3
+
+Only = Annotated[
+    str, typer.Option(metavar="A,B", help="Run only these services, and those that they need.")
+]
+With = Annotated[
+    str, typer.Option("--with", metavar="A,B", help="Run these too: connect, history.")
+]
+Detach = Annotated[
+    bool, typer.Option("--detach", "-d", help="Return when all is healthy; leave it running.")
+]
+FreePorts = Annotated[
+    bool, typer.Option("--free-ports", help="Take free ports instead of the well-known ones.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def _port(service: str) -> Any:
+    return typer.Option(
+        f"--{service}-port",
+        envvar=f"HEADWATER_{service.upper()}_PORT",
+        help=f"The port of {service}; 0 takes any free one.",
+        show_default=False,
+        min=0,
+        max=65535,
+        rich_help_panel="Ports",
+    )
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of the local platform to the command line."""
+    for command in (up, down, status, logs, env, doctor, fetch):
+        app.command(rich_help_panel="Local platform", cls=Command)(_told_when_missing(command))
+
+
+def up(
+    only: Only = "",
+    extra: With = "",
+    detach: Detach = False,
+    free_ports: FreePorts = False,
+    kafka_port: Annotated[int | None, _port("kafka")] = None,
+    registry_port: Annotated[int | None, _port("registry")] = None,
+    s3_port: Annotated[int | None, _port("s3")] = None,
+    metastore_port: Annotated[int | None, _port("metastore")] = None,
+    server_port: Annotated[int | None, _port("server")] = None,
+    connect_port: Annotated[int | None, _port("connect")] = None,
+    history_port: Annotated[int | None, _port("history")] = None,
+) -> None:
+    """Start Kafka, a schema registry, S3, a Hive Metastore and the lineage server."""
+    from headwater.cli import stack_up
+    from headwater.stack import catalog
+
+    asked = {
+        "kafka": kafka_port,
+        "registry": registry_port,
+        "s3": s3_port,
+        "metastore": metastore_port,
+        "server": server_port,
+        "connect": connect_port,
+        "history": history_port,
+    }
+    request = stack_up.Request(
+        services=catalog.choose(_names(only), _names(extra)),
+        ports={name: port for name, port in asked.items() if port is not None},
+        free_ports=free_ports,
+    )
+    run = stack_up.detached if detach else stack_up.foreground
+    run(request, _settings())
+
+
+def down(
+    purge: Annotated[bool, typer.Option("--purge", help="Remove data and logs too.")] = False,
+) -> None:
+    """Stop the platform; its data stays unless purged."""
+    from headwater.stack import state, supervisor
+
+    home = _settings().home
+    was_up = supervisor.down(home)
+    if purge:
+        state.purge(home)
+    what = "stopped" if was_up else "nothing was running"
+    typer.echo(f"{what}; data and logs removed" if purge else what, err=True)
+
+
+def status(as_json: AsJson = False) -> None:
+    """Show each service with its address, process, memory and uptime."""
+    from rich.console import Console
+
+    from headwater.cli import stack_view
+    from headwater.stack.state import running
+
+    state = running(_settings().home)
+    if as_json:
+        typer.echo(stack_view.status_json(state))
+    else:
+        Console().print(stack_view.status_table(state))
+    if not state.healthy:
+        raise typer.Exit(1)
+
+
+def logs(
+    service: Annotated[str, typer.Argument(help="The service.", show_default=False)],
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as it grows.")] = False,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many lines.")] = 100,
+) -> None:
+    """Show the end of a service's log."""
+    folder = _settings().home / "logs"
+    path = folder / f"{service}.log"
+    if not path.is_file():
+        known = ", ".join(sorted(file.stem for file in folder.glob("*.log"))) or "none yet"
+        raise UsageError(f"{service!r} has no log", hint=f"There are logs of: {known}")
+    for text in _tail(path, lines, follow=follow):
+        typer.echo(text, nl=False)
+
+
+def env(
+    spark: Annotated[bool, typer.Option("--spark", help="Print Spark's configuration.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print the addresses as shell exports, or as the configuration for Spark."""
+    from headwater.cli import stack_view
+    from headwater.stack import environment, running, spark_conf
+
+    state = running(_settings().home)
+    values = spark_conf(state) if spark else environment(state)
+    typer.echo(stack_view.pairs(values, as_json=as_json, shell=not spark))
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Say what this machine lacks to run the platform, and how to get it."""
+    from rich.console import Console
+
+    from headwater.cli import stack_view
+    from headwater.stack.doctor import examine
+
+    findings = examine(_settings())
+    if as_json:
+        typer.echo(stack_view.findings_json(findings))
+    else:
+        Console().print(stack_view.findings_table(findings))
+    if any(finding.level == "missing" for finding in findings):
+        raise typer.Exit(1)
+
+
+def fetch(
+    only: Annotated[
+        str, typer.Option(metavar="A,B", help="Fetch for these services; `spark` is one too.")
+    ] = "",
+) -> None:
+    """Fill the jar cache ahead of time, for images and machines without a network."""
+    from headwater.cli import stack_up
+
+    stack_up.fetch(_settings(), _names(only))
+
+
+def _settings() -> "Settings":
+    from headwater.stack.settings import Settings
+
+    return Settings.read(os.environ)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name for part in text.split(",") if (name := part.strip()))
+
+
+def _told_when_missing(command: Callable[..., None]) -> Callable[..., None]:
+    """Tell which package is missing when Headwater was installed without the extra."""
+
+    @functools.wraps(command)
+    def told(*args: Any, **options: Any) -> None:
+        try:
+            command(*args, **options)
+        except ModuleNotFoundError as error:
+            if (error.name or "").startswith("headwater"):
+                raise
+            raise StackExtraMissing(error.name or "?") from error
+
+    return told
+
+
+def _tail(path: Path, lines: int, *, follow: bool) -> Iterator[str]:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        yield "".join(file.readlines()[-lines:] if lines else [])
+        while follow:
+            new = file.read()
+            if new:
+                yield new
+                sys.stdout.flush()
+            else:
+                time.sleep(_POLL_S)

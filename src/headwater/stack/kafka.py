@@ -1,0 +1,88 @@
+"""Kafka: one broker in KRaft mode."""
+
+import socket
+import struct
+import uuid
+from base64 import urlsafe_b64encode
+
+from headwater.stack.files import write_atomically
+from headwater.stack.ports import HOST
+from headwater.stack.service import SMALL_JVM, Service, Site, Tool
+
+_PROPERTIES = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@{host}:{controller}
+listeners=PLAINTEXT://{host}:{port},CONTROLLER://{host}:{controller}
+advertised.listeners=PLAINTEXT://{host}:{port}
+controller.listener.names=CONTROLLER
+log.dirs={logs}
+num.partitions=1
+offsets.topic.num.partitions=1
+offsets.topic.replication.factor=1
+transaction.state.log.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+share.coordinator.state.topic.num.partitions=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+log.cleaner.dedupe.buffer.size=4194304
+"""
+
+_API_VERSIONS = 18
+
+
+def _configuration(site: Site) -> str:
+    return str(site.data("kafka") / "server.properties")
+
+
+def _prepare(site: Site, run: Tool) -> None:
+    logs = site.data("kafka") / "logs"
+    properties = _PROPERTIES.format(
+        host=HOST,
+        port=site.ports["kafka"],
+        controller=site.ports["kafka-controller"],
+        logs=logs,
+    )
+    write_atomically(site.data("kafka") / "server.properties", properties)
+    # Formatting writes this file last.
+    if not (logs / "meta.properties").exists():
+        cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        arguments = ["format", "-t", cluster, "-c", _configuration(site), "--ignore-formatted"]
+        run([*_java(site), "kafka.tools.StorageTool", *arguments], {})
+
+
+def _command(site: Site) -> list[str]:
+    return [*_java(site), "kafka.Kafka", _configuration(site)]
+
+
+def _java(site: Site) -> list[str]:
+    classpath = ":".join(map(str, site.jars("kafka")))
+    logging = "-Dorg.apache.logging.log4j.level=INFO"
+    return [site.java, "-Xms64m", "-Xmx320m", *SMALL_JVM, logging, "-cp", classpath]
+
+
+def _probe(site: Site) -> None:
+    """Ask the broker which requests it knows: the first thing each client does."""
+    client = b"headwater"
+    header = struct.pack(">hhih", _API_VERSIONS, 0, 1, len(client)) + client
+    with socket.create_connection((HOST, site.ports["kafka"]), timeout=5) as connection:
+        connection.sendall(struct.pack(">i", len(header)) + header)
+        with connection.makefile("rb") as answer:
+            _size, correlation, error = struct.unpack(">iih", answer.read(10))
+    if correlation != 1 or error != 0:
+        raise ConnectionError(f"the broker answered with error {error}")
+
+
+KAFKA = Service(
+    name="kafka",
+    title="Kafka",
+    port=9092,
+    scheme="",
+    sets=("kafka",),
+    extra_ports=("kafka-controller",),
+    prepare=_prepare,
+    command=_command,
+    probe=_probe,
+)

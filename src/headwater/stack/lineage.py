@@ -1,0 +1,31 @@
+"""The lineage server, on SQLite in the state folder."""
+
+import sys
+
+from headwater.stack.ports import HOST
+from headwater.stack.service import Service, Site, Tool, get_json
+
+
+def _prepare(site: Site, _run: Tool) -> None:
+    site.data("server").mkdir(parents=True, exist_ok=True)
+
+
+def _command(site: Site) -> list[str]:
+    store = f"sqlite:///{site.data('server') / 'headwater.db'}"
+    address = ["--host", HOST, "--port", str(site.ports["server"])]
+    return [sys.executable, "-m", "headwater.cli.main", "server", *address, "--store", store]
+
+
+def _probe(site: Site) -> None:
+    get_json(f"http://{site.endpoint('server')}/health")
+
+
+SERVER = Service(
+    name="server",
+    title="Lineage server",
+    port=5000,
+    scheme="http://",
+    prepare=_prepare,
+    command=_command,
+    probe=_probe,
+)
