@@ -61,7 +61,8 @@ def settle_contested(unit: Unit) -> None:
     """Choose roots again where a name has become older or ranks higher than it did."""
     if unit.contested:
         unit.flush()
-        for root in sorted(unit.contested):
+        # Their roots as they are now: symlinks may have joined them with others since.
+        for root in sorted({row.root for row in unit.dataset_rows(unit.contested)}):
             settle(unit, [root])
         unit.contested = set()
 

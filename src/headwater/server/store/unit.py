@@ -152,7 +152,7 @@ class Unit:
         if rank >= row.rank and row.created_at <= time <= row.updated_at:
             return
         if row.root != row.id and (rank < row.rank or time < row.created_at):
-            self.contested.add(row.root)
+            self.contested.add(row.id)
         if time < row.created_at:
             self.namespace(self.namespace_name(row.namespace), time)
         row.rank = min(row.rank, rank)
