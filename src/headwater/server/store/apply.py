@@ -94,11 +94,10 @@ class Applier:
 
     def _version(self, job: JobRow, run: RunRow) -> bytes:
         """A digest of what the run read and wrote: runs with one digest are one job version."""
+        told = {(io, dataset) for io, dataset, _ in self.unit.ios(run.id)}
         names = sorted(
             (io, self.unit.namespace_name(row.namespace), row.name)
-            for io, row in (
-                (key[0], self.unit.dataset_rows([key[1]])[0]) for key in self.unit.ios(run.id)
-            )
+            for io, row in ((io, self.unit.dataset_rows([number])[0]) for io, number in told)
         )
         text = "\0".join(f"{io}\0{place}\0{name}" for io, place, name in names)
         whole = f"{self.unit.namespace_name(job.namespace)}\0{job.name}\0{text}"
