@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 import msgspec
 from rich.console import Console, Group
@@ -64,20 +65,11 @@ def detached(request: Request, settings: Settings) -> None:
             start_new_session=True,
             env={**os.environ, "HEADWATER_HOME": str(settings.home), "NO_COLOR": "1"},
         )
-    seen: dict[str, str] = {}
-    limit = time.monotonic() + _DETACH_LIMIT_S
-    while time.monotonic() < limit:
-        if child.poll() is not None:
-            raise _told_error(log.read_text())
-        now = state.read(settings.home)
-        if now is not None and now.supervisor.number == child.pid:
-            _say_changes(now, seen)
-            if now.healthy:
-                return
-        time.sleep(_POLL_S)
-    child.terminate()
-    late = ", ".join(name for name, status in seen.items() if status != "healthy")
-    raise ServiceFailed(late, f"not healthy after {_DETACH_LIMIT_S:.0f} s", str(log))
+    try:
+        _await_healthy(child, settings, log)
+    except BaseException:
+        child.terminate()
+        raise
 
 
 def fetch(settings: Settings, names: tuple[str, ...]) -> None:
@@ -131,6 +123,22 @@ def _run(request: Request, settings: Settings, supervisor: Supervisor) -> None:
             _watch_plain(supervisor, began)
     finally:
         supervisor.close()
+
+
+def _await_healthy(child: "subprocess.Popen[bytes]", settings: Settings, log: Path) -> None:
+    seen: dict[str, str] = {}
+    limit = time.monotonic() + _DETACH_LIMIT_S
+    while time.monotonic() < limit:
+        if child.poll() is not None:
+            raise _told_error(log.read_text())
+        now = state.read(settings.home)
+        if now is not None and now.supervisor.number == child.pid:
+            _say_changes(now, seen)
+            if now.healthy:
+                return
+        time.sleep(_POLL_S)
+    late = ", ".join(name for name, status in seen.items() if status != "healthy")
+    raise ServiceFailed(late, f"not healthy after {_DETACH_LIMIT_S:.0f} s", str(log))
 
 
 def _sets_of(names: tuple[str, ...]) -> list[str]:

@@ -73,8 +73,9 @@ class Runner(threading.Thread):
             self._live()
         except HeadwaterError as error:
             return error
-        except OSError as error:
-            return self._failure(str(error))
+        except Exception as error:
+            # A thread that dies in silence would leave its service "starting" for ever.
+            return self._failure(str(error) or type(error).__name__)
         return self._failure("it ended")
 
     def _live(self) -> None:

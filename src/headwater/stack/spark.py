@@ -30,7 +30,7 @@ def spark_jars(settings: Settings, *, progress: Progress | None = None) -> list[
 
 
 def spark_conf(state: State, *, catalog: str = CATALOG) -> dict[str, str]:
-    """The Spark configuration for a running platform: jars, object store, Iceberg catalog."""
+    """The Spark configuration for a running platform: jars, addresses, object store, catalog."""
     cache = JarCache(state.cache)
     conf = {
         "spark.jars": ",".join(str(cache.path(jar)) for jar in lock.load().jars(_SETS)),
@@ -39,6 +39,7 @@ def spark_conf(state: State, *, catalog: str = CATALOG) -> dict[str, str]:
         ),
     }
     services = state.services
+    conf |= _addresses(state)
     if "s3" in services:
         conf |= _s3a(services["s3"].address)
     if "metastore" in services and "s3" in services:
@@ -73,6 +74,17 @@ def environment(state: State) -> dict[str, str]:
             "AWS_REGION": S3_REGION,
         }
     return {name: value for name, value in variables.items() if value}
+
+
+def _addresses(state: State) -> Mapping[str, str]:
+    """What a job asks for by `spark.conf.get`, wherever its driver runs."""
+    variables = environment(state)
+    names = {
+        "spark.headwater.kafka.bootstrap.servers": "KAFKA_BOOTSTRAP_SERVERS",
+        "spark.headwater.registry.url": "SCHEMA_REGISTRY_URL",
+        "spark.headwater.openlineage.url": "OPENLINEAGE_URL",
+    }
+    return {name: variables[key] for name, key in names.items() if key in variables}
 
 
 def _registry(address: str) -> str:
