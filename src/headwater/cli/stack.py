@@ -135,11 +135,15 @@ def env(
     as_json: AsJson = False,
 ) -> None:
     """Print the addresses as shell exports, or as the configuration for Spark."""
-    from headwater.cli import stack_view
+    from headwater.cli import stack_up, stack_view
     from headwater.stack import environment, running, spark_conf
 
-    state = running(_settings().home)
-    values = spark_conf(state) if spark else environment(state)
+    settings = _settings()
+    if spark:
+        with stack_up.shown_progress() as progress:
+            values = spark_conf(settings, progress=progress)
+    else:
+        values = environment(running(settings.home))
     typer.echo(stack_view.pairs(values, as_json=as_json, shell=not spark))
 
 

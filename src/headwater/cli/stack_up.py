@@ -25,6 +25,7 @@ from headwater.stack.files import disk_full_is_told
 from headwater.stack.java import java_home
 from headwater.stack.service import Service
 from headwater.stack.settings import Settings
+from headwater.stack.spark import SPARK_SETS
 from headwater.stack.state import ServiceState
 from headwater.stack.supervisor import Supervisor, owner
 
@@ -77,7 +78,7 @@ def fetch(settings: Settings, names: tuple[str, ...]) -> None:
     sets = _sets_of(names)
     cache = JarCache(settings.cache, ivy_settings=settings.ivy_settings)
     jars = lock.load().jars(sets)
-    with _progress() as progress:
+    with shown_progress() as progress:
         java = java_home(settings) / "bin" / "java"
         damaged = cache.ensure(jars, java, verify=True, progress=progress)
     for name in damaged:
@@ -89,10 +90,22 @@ def fetch(settings: Settings, names: tuple[str, ...]) -> None:
 def fetch_for(services: tuple[Service, ...], settings: Settings) -> None:
     """Fetch what services lack, with a progress bar."""
     cache = JarCache(settings.cache, ivy_settings=settings.ivy_settings)
-    jars = lock.load().jars(name for service in services for name in service.sets)
+    jars = lock.load().jars(plan.jar_sets(services))
     if cache.missing(jars):
-        with _progress() as progress:
+        with shown_progress() as progress:
             cache.ensure(jars, java_home(settings) / "bin" / "java", progress=progress)
+
+
+@contextmanager
+def shown_progress() -> Iterator[FetchProgress]:
+    """A bar on a terminal, a line every tenth elsewhere; nothing when nothing is fetched."""
+    if not _err.is_terminal:
+        yield _plain_progress()
+        return
+    columns = (TextColumn("fetching jars"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=_err, transient=True) as bar:
+        task = bar.add_task("fetch", total=None, visible=False)
+        yield lambda done, total: bar.update(task, completed=done, total=total, visible=True)
 
 
 def _run(request: Request, settings: Settings, supervisor: Supervisor) -> None:
@@ -107,7 +120,7 @@ def _run(request: Request, settings: Settings, supervisor: Supervisor) -> None:
         signal.signal(number, stop)
     began = time.monotonic()
     try:
-        with _progress() as progress:
+        with shown_progress() as progress:
             site = plan.make(
                 request.services,
                 settings,
@@ -142,8 +155,7 @@ def _await_healthy(child: "subprocess.Popen[bytes]", settings: Settings, log: Pa
 
 
 def _sets_of(names: tuple[str, ...]) -> list[str]:
-    spark = {"spark": ("spark", "s3a")}
-    known = {name: service.sets for name, service in SERVICES.items()} | spark
+    known = {name: service.sets for name, service in SERVICES.items()} | {"spark": SPARK_SETS}
     for name in names:
         if name not in known:
             raise UsageError(f"{name!r} has no jars", hint=f"Choose from: {', '.join(known)}")
@@ -197,18 +209,6 @@ def _arguments(request: Request) -> list[str]:
     for name, port in request.ports.items():
         arguments += [f"--{name}-port", str(port)]
     return [*arguments, "--free-ports"] if request.free_ports else arguments
-
-
-@contextmanager
-def _progress() -> Iterator[FetchProgress]:
-    """A bar on a terminal, a line every tenth elsewhere; nothing when nothing is fetched."""
-    if not _err.is_terminal:
-        yield _plain_progress()
-        return
-    columns = (TextColumn("fetching jars"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=_err, transient=True) as bar:
-        task = bar.add_task("fetch", total=None, visible=False)
-        yield lambda done, total: bar.update(task, completed=done, total=total, visible=True)
 
 
 def _plain_progress() -> FetchProgress:
