@@ -2,6 +2,8 @@
 
     HeadwaterError
     ├── UsageError           the command was given something it cannot use
+    │   └── AmbiguousName    a name that fits several jobs, datasets or columns
+    ├── UnknownName          a name that fits nothing the server knows
     ├── ServerUnreachable    the lineage server did not answer
     ├── RequestRefused       the lineage server answered with an error
     ├── StoreError           the lineage store cannot be used
@@ -24,6 +26,14 @@ A class takes facts, keeps them as attributes, writes its own message, and says 
 hint what to do. `exit_code` is what the command line ends with.
 """
 
+_NOT_FOUND = 404
+_ODD = "Check that the address is that of a lineage server"
+_REFUSED = {
+    _NOT_FOUND: "Check the name; `headwater search TEXT` finds jobs, datasets and columns",
+    4: "Change what is asked as the answer says",
+    5: "Look into the log of the server",
+}
+
 
 class HeadwaterError(Exception):
     """An error with a sentence on what happened and one on what to do."""
@@ -39,6 +49,30 @@ class UsageError(HeadwaterError):
     """The command was given something it cannot use."""
 
     exit_code = 2
+
+
+class AmbiguousName(UsageError):
+    """A name that fits several jobs, datasets or columns, whose node ids are listed."""
+
+    def __init__(self, text: str, candidates: list[str], more: int = 0) -> None:
+        self.text, self.candidates, self.more = text, candidates, more
+        count = f"more than {len(candidates)}" if more else len(candidates)
+        listed = "".join(f"\n    {node}" for node in candidates)
+        super().__init__(
+            f"{text!r} fits {count} names",
+            hint=f"Give the node id of the one you mean, in quotes:{listed}",
+        )
+
+
+class UnknownName(HeadwaterError):
+    """A name that fits nothing the server knows."""
+
+    def __init__(self, text: str, kinds: str) -> None:
+        self.text, self.kinds = text, kinds
+        super().__init__(
+            f"no {kinds} has {text!r} in its name",
+            hint="Look for a shorter part of it with `headwater search TEXT`",
+        )
 
 
 class ServerUnreachable(HeadwaterError):
@@ -59,7 +93,7 @@ class RequestRefused(HeadwaterError):
         self.url, self.status, self.reason = url, status, reason
         super().__init__(
             f"{url} answered {status}: {reason}",
-            hint="Check the name; `headwater search TEXT` finds jobs, datasets and columns",
+            hint=_REFUSED.get(status // 100 if status != _NOT_FOUND else status, _ODD),
         )
 
 

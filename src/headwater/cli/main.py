@@ -1,12 +1,20 @@
 """The `headwater` command: one front door over every part of Headwater."""
 
 import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
-from rich.console import Console
+from rich.text import Text
 
 from headwater.cli import stack
+from headwater.cli.events import events
+from headwater.cli.help import EPILOG, Command, Front
+from headwater.cli.lineage import lineage
+from headwater.cli.output import err
+from headwater.cli.runs import runs
+from headwater.cli.search import search
 from headwater.cli.server import server
 from headwater.errors import HeadwaterError
 from headwater.version import __version__
@@ -14,6 +22,8 @@ from headwater.version import __version__
 app = typer.Typer(
     name="headwater",
     help="Where does this column come from, what does it feed, and is it flowing?",
+    epilog=EPILOG,
+    cls=Front,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -37,21 +47,29 @@ def _root(
     """Hold the options of the bare command."""
 
 
-app.command(rich_help_panel="Lineage")(server)
+for command in (lineage, runs, events, search):
+    app.command(rich_help_panel="Lineage", cls=Command)(command)
+app.command(rich_help_panel="Server", cls=Command)(server)
 stack.register(app)
 
 
-def main() -> None:
+def main(args: Sequence[str] | None = None) -> None:
     """Run the command line; an error is one line on what happened and one on what to do."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a sign that the terminal lacks is no error
+            stream.reconfigure(errors="replace")
     try:
-        app()
+        app(args)
     except HeadwaterError as error:
-        err = Console(stderr=True, highlight=False, soft_wrap=True)
-        err.print("error:", style="bold red", end=" ")
-        err.print(error.message, markup=False)
-        if error.hint:
-            err.print(f"  {error.hint}", style="dim", markup=False)
+        _tell(error)
         sys.exit(error.exit_code)
+
+
+def _tell(error: HeadwaterError) -> None:
+    console = err()
+    console.print(Text.assemble(("error:", "bold red"), " ", error.message), soft_wrap=True)
+    if error.hint:
+        console.print(Text(f"  {error.hint}", style="dim"), soft_wrap=True)
 
 
 if __name__ == "__main__":

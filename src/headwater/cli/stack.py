@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from headwater.cli.help import Command
 from headwater.errors import StackExtraMissing, UsageError
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def _port(service: str) -> Any:
 def register(app: typer.Typer) -> None:
     """Add the commands of the local platform to the command line."""
     for command in (up, down, status, logs, env, doctor, fetch):
-        app.command(rich_help_panel="Local platform")(_told_when_missing(command))
+        app.command(rich_help_panel="Local platform", cls=Command)(_told_when_missing(command))
 
 
 def up(

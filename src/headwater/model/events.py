@@ -88,6 +88,7 @@ class Event(Struct, frozen=True):
 
 _body = msgspec.json.Decoder(_Body)
 _EMPTY: Facets = {}
+_BRACE = ord("{")
 
 
 def read_event(raw: bytes) -> Event:
@@ -208,8 +209,7 @@ def _facets(facets: Facets | None, where: str) -> Facets:
     if not facets:
         return _EMPTY
     for name, raw in facets.items():
-        first = bytes(memoryview(raw)[:1])
-        if first != b"{" and bytes(raw) != b"null":
+        if memoryview(raw)[0] != _BRACE and bytes(raw) != b"null":
             raise EventRejected(f"{where}.{name}", "a facet is an object")
     return facets
 
@@ -219,12 +219,13 @@ def check_text(text: str, where: str, limit: int) -> None:
 
     Raises: EventRejected, naming the place.
     """
+    if len(text) <= limit and text.isascii() and not text.isspace() and text:
+        return
     if not text or text.isspace():
         raise EventRejected(where, "is empty")
     if len(text) > limit:
         raise EventRejected(where, f"has {len(text):,} characters; {limit:,} is the most")
-    if not text.isascii():
-        _check_bytes(text, where, limit)
+    _check_bytes(text, where, limit)
 
 
 def _check_bytes(text: str, where: str, limit: int) -> None:

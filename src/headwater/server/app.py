@@ -22,15 +22,17 @@ from headwater.server.api import problems
 from headwater.server.api.catalog import Namespaces, Search, Sources, Tags
 from headwater.server.api.datasets import Datasets
 from headwater.server.api.docs import Documents, swagger
+from headwater.server.api.express import express
 from headwater.server.api.health import Health
 from headwater.server.api.jobs import Jobs
 from headwater.server.api.lineage import Lineage
 from headwater.server.api.runs import Runs
-from headwater.server.metrics import LAPSED, REQUESTS
+from headwater.server.metrics import LAPSED, timer
 from headwater.server.service import Service
 from headwater.server.settings import Settings
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.changes import put_namespace
+from headwater.server.store.database import DATABASE_ERRORS
 from headwater.server.store.store import Store
 from headwater.version import __version__
 
@@ -72,6 +74,7 @@ def make_app(settings: Settings) -> ASGIApp:
             HTTPException: problems.on_http,
             EventRejected: problems.on_rejected,
             HeadwaterError: problems.on_known,
+            **dict.fromkeys(DATABASE_ERRORS, problems.on_database),
             Exception: problems.on_bug,
         },
         lifespan=[lifespan],
@@ -85,7 +88,7 @@ def make_app(settings: Settings) -> ASGIApp:
         ),
         debug=False,
     )  # fmt: skip
-    return _outermost(app)
+    return _outermost(express(app, service))
 
 
 def _first_namespace(session: Any, unit: Any) -> None:
@@ -123,7 +126,7 @@ def _outermost(app: ASGIApp) -> ASGIApp:
             await send(message)
 
         await app(scope, receive, noting)
-        REQUESTS.labels(scope["method"], status).observe(perf_counter() - start)
+        timer(scope["method"], status).observe(perf_counter() - start)
 
     return wrapped
 

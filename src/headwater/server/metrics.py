@@ -1,5 +1,7 @@
 """Figures of the server for Prometheus."""
 
+from functools import cache
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 REGISTRY = CollectorRegistry()
@@ -16,6 +18,12 @@ LAPSED = Counter(
 )
 WAITING = Gauge("headwater_writes_waiting", "Writes that wait for a commit", registry=REGISTRY)
 STORE_BYTES = Gauge("headwater_store_bytes", "Size of the store", registry=REGISTRY)
+
+
+@cache
+def timer(method: str, status: str) -> Histogram:
+    """Where the time of requests of a kind is noted."""
+    return REQUESTS.labels(method, status)
 
 
 def page() -> bytes:

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from litestar import Controller, Response, delete, get, put
-from litestar.params import Parameter
+from litestar.params import QueryParameter
 from msgspec import Struct
 
 from headwater.errors import EventRejected
@@ -189,7 +189,7 @@ class Search(Controller):
         service: Service,
         q: str,
         kind: Annotated[
-            str | None, Parameter(query="filter", description="DATASET, JOB or FIELD")
+            str | None, QueryParameter(name="filter", description="DATASET, JOB or FIELD")
         ] = None,
         sort: str | None = None,
         limit: Limit = 10,

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 import msgspec
 from litestar import MediaType, Response
-from litestar.params import Parameter
+from litestar.params import QueryParameter
 
 from headwater.model.names import NodeId
 from headwater.model.times import parse_moment
@@ -15,10 +15,12 @@ from headwater.server.api.problems import BadRequest, NotFound
 
 _MOST = 2**31
 
-Limit = Annotated[int, Parameter(ge=0, description="How many to give at most")]
-Offset = Annotated[int, Parameter(ge=0, description="How many to pass over")]
-Detail = Annotated[bool, Parameter(description="Tell also what Marquez leaves out of its answers")]
-Depth = Annotated[int, Parameter(description="How far to follow")]
+Limit = Annotated[int, QueryParameter(ge=0, description="How many to give at most")]
+Offset = Annotated[int, QueryParameter(ge=0, description="How many to pass over")]
+Detail = Annotated[
+    bool, QueryParameter(description="Tell also what Marquez leaves out of its answers")
+]
+Depth = Annotated[int, QueryParameter(description="How far to follow")]
 
 
 def bounded(number: int) -> int:

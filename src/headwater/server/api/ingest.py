@@ -1,6 +1,5 @@
 """Takes events in. 201 is sent when they are on disk."""
 
-import asyncio
 import zlib
 from collections.abc import Iterable
 from typing import Any
@@ -18,6 +17,7 @@ from headwater.server.service import Service
 from headwater.server.settings import Settings
 
 _array = msgspec.json.Decoder(list[msgspec.Raw])
+_TOGETHER = 500  # events of one request that share a commit, so that others get their turn
 _JSON = ("application/json", "text/json")
 _LINES = ("application/x-ndjson", "application/jsonl", "application/x-jsonlines", *_JSON)
 _EVENT = OpenAPIMediaType(schema=Schema(type=OpenAPIType.OBJECT))
@@ -62,7 +62,7 @@ class Ingest(Controller):
         body = await _body(request, service.settings, _JSON)
         if body.lstrip(b" \t\r\n")[:1] == b"[":
             return await _store_each(service, _elements(body))
-        await asyncio.wrap_future(service.store.ingest([_read(service, body)]))
+        await service.store.ingest_soon([_read(service, body)])
         EVENTS.inc()
         return Response(b"", status_code=201, media_type=MediaType.JSON)
 
@@ -102,8 +102,8 @@ async def _store_each(service: Service, raws: Iterable[bytes]) -> Response[bytes
             results.append({"status": 201})
         except EventRejected as error:
             results.append({"status": 422 if error.field else 400, "errors": [error.message]})
-    if events:
-        await asyncio.wrap_future(service.store.ingest(events))
+    for start in range(0, len(events), _TOGETHER):
+        await service.store.ingest_soon(events[start : start + _TOGETHER])
     EVENTS.inc(len(events))
     REJECTED.inc(len(results) - len(events))
     status = 201 if len(events) == len(results) else 207 if events else 422

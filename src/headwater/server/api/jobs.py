@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import msgspec
 from litestar import Controller, Response, delete, get, post, put
-from litestar.params import Parameter
+from litestar.params import QueryParameter
 from msgspec import Struct
 
 from headwater.model.lifecycle import RunState
@@ -56,7 +56,7 @@ class Jobs(Controller):
     def list_all(
         self,
         service: Service,
-        last_run_states: Annotated[list[str] | None, Parameter(query="lastRunStates")] = None,
+        last_run_states: Annotated[list[str] | None, QueryParameter(name="lastRunStates")] = None,
         limit: Limit = 100,
         offset: Offset = 0,
     ) -> Response[bytes]:
@@ -68,7 +68,7 @@ class Jobs(Controller):
         self,
         service: Service,
         namespace: str,
-        last_run_states: Annotated[list[str] | None, Parameter(query="lastRunStates")] = None,
+        last_run_states: Annotated[list[str] | None, QueryParameter(name="lastRunStates")] = None,
         limit: Limit = 100,
         offset: Offset = 0,
     ) -> Response[bytes]:

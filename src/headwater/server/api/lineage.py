@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from litestar import MediaType, Response, get
-from litestar.params import Parameter
+from litestar.params import QueryParameter
 
 from headwater.model.names import NodeId, NodeKind
 from headwater.model.times import FOREVER
@@ -30,8 +30,8 @@ from headwater.server.store.tables import OUTPUT
 
 Node = Annotated[
     str,
-    Parameter(
-        query="nodeId",
+    QueryParameter(
+        name="nodeId",
         description="dataset:NAMESPACE:NAME, job:NAMESPACE:NAME or "
         "datasetField:NAMESPACE:NAME:FIELD",
     ),
@@ -50,7 +50,7 @@ class Lineage(Ingest):
         service: Service,
         node_id: Node,
         depth: Depth = 20,
-        by_parent: Annotated[bool, Parameter(query="aggregateByParentRun")] = False,
+        by_parent: Annotated[bool, QueryParameter(name="aggregateByParentRun")] = False,
         detail: Detail = False,
     ) -> Response[bytes]:
         """The graph around a dataset or a job; depth counts jobs.
@@ -79,7 +79,7 @@ class Lineage(Ingest):
         service: Service,
         node_id: Node,
         depth: Depth = 20,
-        with_downstream: Annotated[bool, Parameter(query="withDownstream")] = False,
+        with_downstream: Annotated[bool, QueryParameter(name="withDownstream")] = False,
         detail: Detail = False,
     ) -> Response[bytes]:
         """The columns that a column, or those of a dataset or job, come from and feed.
@@ -106,7 +106,10 @@ class Lineage(Ingest):
 
     @get("/runlineage/upstream", sync_to_thread=True)
     def get_runs_upstream(
-        self, service: Service, run_id: Annotated[str, Parameter(query="runId")], depth: Depth = 20
+        self,
+        service: Service,
+        run_id: Annotated[str, QueryParameter(name="runId")],
+        depth: Depth = 20,
     ) -> Response[bytes]:
         """The runs that wrote what a run read, and so on."""
         uuid = uuid_bytes(run_id)
@@ -122,13 +125,13 @@ class Lineage(Ingest):
         service: Service,
         before: str | None = None,
         after: str | None = None,
-        sort_direction: Annotated[str, Parameter(query="sortDirection")] = "desc",
+        sort_direction: Annotated[str, QueryParameter(name="sortDirection")] = "desc",
         limit: Limit = 100,
         offset: Offset = 0,
         kind: Annotated[
-            str, Parameter(description="Which events: run, job, dataset or all")
+            str, QueryParameter(description="Which events: run, job, dataset or all")
         ] = "run",
-        run_id: Annotated[str | None, Parameter(query="runId")] = None,
+        run_id: Annotated[str | None, QueryParameter(name="runId")] = None,
     ) -> Response[bytes]:
         """Events as they came, by event time."""
         if sort_direction.lower() not in ("asc", "desc"):

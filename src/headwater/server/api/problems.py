@@ -80,6 +80,12 @@ def on_known(_: Request[Any, Any, Any], error: HeadwaterError) -> Response[bytes
     return _json(503, {"code": 503, "message": error.message, "hint": error.hint})
 
 
+def on_database(_: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    """Tell that the store does not answer; the same request may go through later."""
+    _log.warning("the store does not answer: %s", error)
+    return _json(503, {"code": 503, "message": "the store does not answer; try again later"})
+
+
 def on_bug(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     """Tell that the fault is ours, and log it."""
     _log.exception("%s %s failed", request.method, request.url.path, exc_info=error)

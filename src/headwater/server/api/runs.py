@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from litestar import Controller, Response, get, post
-from litestar.params import Parameter
+from litestar.params import QueryParameter
 
 from headwater.model.lifecycle import EventType
 from headwater.model.times import now
@@ -37,7 +37,7 @@ class Runs(Controller):
 
     @get("/{run_id:str}/facets", sync_to_thread=True)
     def get_facets(
-        self, service: Service, run_id: str, kind: Annotated[str, Parameter(query="type")]
+        self, service: Service, run_id: str, kind: Annotated[str, QueryParameter(name="type")]
     ) -> Response[bytes]:
         """The facets of a run, or of its job as of that run."""
         if kind.lower() not in ("run", "job"):

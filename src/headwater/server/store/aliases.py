@@ -4,6 +4,8 @@ Names joined by symlinks are a component; its root is the name that is shown. Th
 the least by (rank, age, name), so that it does not depend on what arrived first.
 """
 
+from functools import lru_cache
+
 from headwater.server.store.database import add
 from headwater.server.store.rows import DatasetRow
 from headwater.server.store.tables import alias
@@ -20,8 +22,9 @@ class AliasRules:
 
     def __init__(self, rules: tuple[tuple[str, str], ...]) -> None:
         self.rules = rules
+        self.resolve = lru_cache(maxsize=4096)(self._resolve)
 
-    def resolve(self, namespace: str) -> str:
+    def _resolve(self, namespace: str) -> str:
         """The namespace under the name that counts."""
         for old, new in self.rules:
             if namespace.startswith(old):

@@ -67,6 +67,9 @@ class Applier:
             update_edges(self.unit, job, run, change)
         if any(change.named for change in changes):
             run.version = self._version(job, run)
+        # What was out of order was written on the way, and these changed since.
+        self.unit.changed_jobs.add(job.id)
+        self.unit.changed_runs.add(run.id)
         return (run.id if event.run else None), job.id
 
     # Jobs
@@ -181,6 +184,7 @@ class Applier:
                 named[this] = max(ended, other)
                 break
         run.in_since, run.out_since = named
+        self.unit.changed_runs.add(run.id)
 
     # Datasets
 
@@ -201,6 +205,8 @@ class Applier:
             row = self._dataset(part, io, stamp)
             schema = schema_id(self.unit, part)
             mapping = mapping_id(self.unit, part, self._resolver(event.time)) if io else None
+            if mapping is not None:
+                self.unit.see(self.unit.mapping_inputs[mapping], event.time)
             known = touched.get(row.id, (None, None))
             touched[row.id] = (known[0] or schema, known[1] or mapping)
             if run is not None:
@@ -223,6 +229,8 @@ class Applier:
             row.hidden = False
             self.unit.changed_datasets.add(row.id)
         told = {**facets, **part.own} if io == INPUT and part.own else facets
+        if "dataSource" in facets and (source := text_of(facets, "dataSource", "name")):
+            self.unit.source(source, text_of(facets, "dataSource", "uri"), stamp[0])
         if hear(row.facets, told, stamp):
             self.unit.changed_datasets.add(row.id)
             self._dataset_facets(row, facets, stamp)
@@ -232,12 +240,8 @@ class Applier:
         return row
 
     def _dataset_facets(self, row: DatasetRow, facets: Facets, stamp: Stamp) -> None:
-        if "dataSource" in facets:
-            name = text_of(facets, "dataSource", "name")
-            if name:
-                self.unit.source(name, text_of(facets, "dataSource", "uri"), stamp[0])
-                if is_latest(row.facets, "dataSource", stamp):
-                    row.source = name
+        if is_latest(row.facets, "dataSource", stamp):
+            row.source = text_of(facets, "dataSource", "name") or None
         if is_latest(row.facets, "documentation", stamp):
             row.description = text_of(facets, "documentation", "description")
         if is_latest(row.facets, "lifecycleStateChange", stamp):

@@ -47,10 +47,11 @@ def put_source(
     unit.flush()
     clock = now()
     session.run(
-        "INSERT INTO source (name, type, url, description, created_at, updated_at) "
-        "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET type = excluded.type, "
-        "url = excluded.url, description = excluded.description, updated_at = excluded.updated_at",
-        name, kind, url, text, clock, clock,
+        "INSERT INTO source (name, type, url, description, created_at, updated_at, url_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET type = excluded.type, "
+        "url = excluded.url, description = excluded.description, "
+        "updated_at = excluded.updated_at, url_at = excluded.url_at",
+        name, kind, url, text, clock, clock, clock,
     )  # fmt: skip
     unit.sources.pop(name, None)
 

@@ -182,12 +182,14 @@ def _keep_mapping(unit: Unit, mapping: Mapping) -> int:
     body = _pack(mapping)
     digest = xxh3_128_digest(body)
     number = _known(unit, "mapping", digest)
+    inputs = sorted(_input_datasets(mapping))
     if number is None:
         number = unit.new_id("mapping")
         unit.contents["mapping", digest] = number
         unit.put("mapping", number, digest, _compress(body))
-        for dataset in _input_datasets(mapping):
+        for dataset in inputs:
             unit.put("mapping_input", dataset, number)
+    unit.mapping_inputs[number] = inputs
     return number
 
 

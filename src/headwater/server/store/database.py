@@ -22,6 +22,7 @@ from sqlalchemy import Table
 from headwater.errors import StoreUnreachable, UnknownStore
 
 Row = tuple[Any, ...]
+DATABASE_ERRORS = (sqlite3.OperationalError, psycopg.OperationalError, PoolTimeout)
 _CACHE_KIB = 16384  # of each SQLite connection; the system's own cache stands behind it
 
 
@@ -42,6 +43,7 @@ class Database(Protocol):
     """A place that holds the tables, for one writer and many readers."""
 
     url: str
+    name: str  # the address without a password
     dialect: str
 
     def reading(self) -> AbstractContextManager[Session]:
@@ -129,7 +131,7 @@ class SqliteDatabase:
     dialect = "sqlite"
 
     def __init__(self, url: str) -> None:
-        self.url = url
+        self.url = self.name = url
         self.path = Path(unquote(url.removeprefix("sqlite:///")))
         self._local = threading.local()
         self._open: list[sqlite3.Connection] = []
@@ -221,7 +223,7 @@ class PostgresDatabase:
     dialect = "postgresql"
 
     def __init__(self, url: str) -> None:
-        self.url = url
+        self.url, self.name = url, _without_password(url)
         self._pool = ConnectionPool(
             url, min_size=1, max_size=16, timeout=10, open=False,
             kwargs={"autocommit": True, "application_name": "headwater"},
@@ -230,7 +232,7 @@ class PostgresDatabase:
             self._pool.open(wait=True, timeout=10)
         except (PoolTimeout, psycopg.Error) as error:
             self._pool.close()
-            raise StoreUnreachable(_without_password(url), str(error)) from error
+            raise StoreUnreachable(self.name, str(error)) from error
 
     @contextmanager
     def reading(self) -> Iterator[PostgresSession]:

@@ -18,17 +18,18 @@ def migrate(database: Database) -> None:
     """
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    engine = create_engine(_sqlalchemy_url(database.url))
+    engine = create_engine(sqlalchemy_url(database.url))
     try:
         with engine.begin() as connection:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
     except SQLAlchemyError as error:
-        raise StoreUnreachable(database.url, str(error).partition("\n")[0]) from error
+        raise StoreUnreachable(database.name, str(error).partition("\n")[0]) from error
     finally:
         engine.dispose()
 
 
-def _sqlalchemy_url(url: str) -> str:
+def sqlalchemy_url(url: str) -> str:
+    """The address as SQLAlchemy wants it, with the driver named."""
     scheme, _, rest = url.partition(":")
     return f"postgresql+psycopg:{rest}" if scheme.startswith("postgres") else url

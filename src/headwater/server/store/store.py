@@ -40,6 +40,10 @@ class Store:
         """Store events; the future is done when they are on disk."""
         return self.writer.ingest(events)
 
+    async def ingest_soon(self, events: list[Event]) -> int:
+        """Store events, and go on when they are on disk."""
+        return await self.writer.ingest_soon(events)
+
     def expire_leases(self) -> int:
         """End runs that promised to be heard from and were not; tell how many."""
         with self.database.reading() as session:

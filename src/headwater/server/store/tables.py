@@ -49,6 +49,7 @@ source = Table(
     Column("description", Text),
     Column("created_at", Moment, nullable=False),
     Column("updated_at", Moment, nullable=False),
+    Column("url_at", Moment),
     sqlite_with_rowid=False,
 )
 

@@ -42,6 +42,7 @@ class Unit:
         self.sources: dict[str, tuple[Any, ...]] = {}
         self.contents: dict[tuple[str, bytes], int] = {}
         self.schema_digests: dict[int, bytes] = {}
+        self.mapping_inputs: dict[int, list[int]] = {}
         self.edges: dict[tuple[int, int], dict[int, int]] = {}
         self.spans: dict[tuple[str, int, int], Any] = {}
         self.next_id: dict[str, int] = {}
@@ -139,14 +140,25 @@ class Unit:
         if number is None:
             number = self._find_dataset(namespace, name, time, rank)
         row = self.datasets[number]
-        if rank < row.rank or time < row.created_at or time > row.updated_at:
-            if row.root != number and (rank < row.rank or time < row.created_at):
-                self.contested.add(row.root)
-            row.rank = min(row.rank, rank)
-            row.created_at = min(row.created_at, time)
-            row.updated_at = max(row.updated_at, time)
-            self.changed_datasets.add(number)
+        self._see(row, time, rank)
         return row
+
+    def see(self, datasets: Iterable[int], time: int) -> None:
+        """Note that an event speaks of datasets, though it was not read again."""
+        for row in self.dataset_rows(datasets):
+            self._see(row, time, row.rank)
+
+    def _see(self, row: DatasetRow, time: int, rank: int) -> None:
+        if rank >= row.rank and row.created_at <= time <= row.updated_at:
+            return
+        if row.root != row.id and (rank < row.rank or time < row.created_at):
+            self.contested.add(row.root)
+        if time < row.created_at:
+            self.namespace(self.namespace_name(row.namespace), time)
+        row.rank = min(row.rank, rank)
+        row.created_at = min(row.created_at, time)
+        row.updated_at = max(row.updated_at, time)
+        self.changed_datasets.add(row.id)
 
     def _find_dataset(self, namespace: str, name: str, time: int, rank: int) -> int:
         place = self.namespace(namespace, time)
@@ -178,6 +190,8 @@ class Unit:
         if number is None:
             number = self._find_job(namespace, name, time)
         row = self.jobs[number]
+        if time < row.created_at:
+            self.namespace(namespace, time)
         row.created_at = min(row.created_at, time)
         row.updated_at = max(row.updated_at, time)
         self.changed_jobs.add(number)
@@ -233,14 +247,15 @@ class Unit:
         row = self.sources.get(name)
         if row is None:
             found = self.session.all("SELECT * FROM source WHERE name = ?", name)
-            row = found[0] if found else (name, "POSTGRESQL", url, None, time, time)
+            row = found[0] if found else (name, "POSTGRESQL", None, None, time, time, None)
             if not found:
                 self.changed_sources.add(name)
-        if url and time >= row[5]:
-            row = (*row[:2], url, *row[3:])
-        if time < row[4] or time > row[5]:
+        before = row
+        if url and (row[6] is None or (time, url) > (row[6], row[2] or "")):
+            row = (*row[:2], url, *row[3:6], time)
+        self.sources[name] = (*row[:4], min(row[4], time), max(row[5], time), row[6])
+        if self.sources[name] != before:
             self.changed_sources.add(name)
-        self.sources[name] = (*row[:4], min(row[4], time), max(row[5], time))
 
     def flush(self) -> None:
         """Write what changed, in the transaction."""

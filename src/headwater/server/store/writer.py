@@ -4,28 +4,38 @@ A caller's future is done when what it gave is on disk. What arrives while a com
 way waits for the next, so that concurrent requests share commits without any delay set.
 """
 
+import asyncio
+import contextlib
 import logging
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
-from headwater.errors import StoreError
+from headwater.errors import StoreError, StoreUnreachable
 from headwater.model.events import Event
 from headwater.model.times import now
 from headwater.server.store.aliases import AliasRules, apply_rules, settle_contested
 from headwater.server.store.apply import Applier, settle_parents
-from headwater.server.store.database import Database, Session
+from headwater.server.store.database import DATABASE_ERRORS, Database, Session
 from headwater.server.store.unit import Unit
 
 _MOST = 256  # tasks of one commit
+_BOUND = 10_000  # values in one statement; SQLite takes 32,766
 _log = logging.getLogger(__name__)
+
+
+class _Waiter(NamedTuple):
+    """A coroutine that waits; those of one commit are woken together."""
+
+    loop: asyncio.AbstractEventLoop
+    future: "asyncio.Future[Any]"
 
 
 class _Task(NamedTuple):
     work: Callable[[], Any]
-    done: Future[Any]
+    done: "Future[Any] | _Waiter"
     events: list[Event]
 
 
@@ -47,17 +57,27 @@ class Writer:
         """Store events, all in one commit; the future tells how many were new."""
         return self.submit(lambda: self.store(events), events)
 
+    async def ingest_soon(self, events: list[Event]) -> int:
+        """Store events, and go on when they are on disk; tell how many were new."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[int] = loop.create_future()
+        self._put(_Task(lambda: self.store(events), _Waiter(loop, future), events))
+        return await future
+
     def change(self, work: "Callable[[Session, Unit], Any]") -> "Future[Any]":
         """Run some other change in a transaction of the writer."""
         return self.submit(lambda: self._changed(work))
 
     def submit(self, work: Callable[[], Any], events: list[Event] | None = None) -> "Future[Any]":
         """Queue a piece of work."""
+        done: Future[Any] = Future()
+        self._put(_Task(work, done, events or []))
+        return done
+
+    def _put(self, task: _Task) -> None:
         if self._closed:
             raise StoreError("the store is closing", hint="Send the event again in a moment")
-        done: Future[Any] = Future()
-        self._tasks.put(_Task(work, done, events or []))
-        return done
+        self._tasks.put(task)
 
     def close(self) -> None:
         """Finish what was accepted, then end."""
@@ -96,14 +116,18 @@ class Writer:
             self._unit.forget()
             if len(batch) == 1:
                 _log.warning("a write failed: %s", error, exc_info=error)
-                batch[0].done.set_exception(error)
+                _finish([(batch[0], None, self._told(error))])
                 return
             # One of them is at fault: each gets a transaction of its own.
             for task in batch:
                 self._commit([task])
             return
-        for task, result in zip(batch, results, strict=True):
-            task.done.set_result(result)
+        _finish([(task, result, None) for task, result in zip(batch, results, strict=True)])
+
+    def _told(self, error: Exception) -> Exception:
+        if isinstance(error, DATABASE_ERRORS):
+            return StoreUnreachable(self._database.name, str(error))
+        return error
 
     def _transact(self, batch: list[_Task]) -> list[Any]:
         with self._database.writing() as session:
@@ -144,10 +168,46 @@ class Writer:
         return stored
 
 
+_Ended = tuple[_Task, Any, Exception | None]
+
+
+def _finish(ended: list[_Ended]) -> None:
+    """Tell everyone who waits, each event loop once."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Ended]] = {}
+    for one in ended:
+        task, result, error = one
+        if isinstance(task.done, _Waiter):
+            by_loop.setdefault(task.done.loop, []).append(one)
+        elif error is not None:
+            task.done.set_exception(error)
+        else:
+            task.done.set_result(result)
+    for loop, some in by_loop.items():
+        with contextlib.suppress(RuntimeError):  # a loop that is closed waits no more
+            loop.call_soon_threadsafe(_wake, some)
+
+
+def _wake(ended: list[_Ended]) -> None:
+    for task, result, error in ended:
+        future = task.done.future if isinstance(task.done, _Waiter) else None
+        if future is None or future.done():
+            continue
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+
+def _batched(items: list[bytes], size: int) -> Iterator[list[bytes]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
 def _stored(session: Session, digests: list[bytes]) -> set[bytes]:
     """Which of some events are stored already."""
-    if not digests:
-        return set()
-    marks = ", ".join("?" * len(digests))
-    rows = session.all(f"SELECT digest FROM event WHERE digest IN ({marks})", *digests)
-    return {bytes(row[0]) for row in rows}
+    found: set[bytes] = set()
+    for part in _batched(digests, _BOUND):
+        marks = ", ".join("?" * len(part))
+        rows = session.all(f"SELECT digest FROM event WHERE digest IN ({marks})", *part)
+        found |= {bytes(row[0]) for row in rows}
+    return found

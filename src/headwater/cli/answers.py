@@ -1,0 +1,193 @@
+"""What the commands read of a lineage server's answers; whatever else is in them is passed over."""
+
+from datetime import datetime
+
+from msgspec import Raw, Struct, field
+
+
+class Name(Struct, frozen=True):
+    """A job's or dataset's name."""
+
+    namespace: str
+    name: str
+
+
+class RunFacets(Struct, rename={"error": "errorMessage", "lapse": "headwater_lapse"}):
+    """The facets that say why a run ended."""
+
+    error: "ErrorFacet | None" = None
+    lapse: "LapseFacet | None" = None
+
+
+class ErrorFacet(Struct):
+    """`errorMessage`: what went wrong."""
+
+    message: str = ""
+
+
+class LapseFacet(Struct):
+    """`headwater_lapse`: why the server ended a run."""
+
+    reason: str = ""
+
+
+class Run(Struct, rename="camel"):
+    """A run of a job."""
+
+    id: str
+    state: str
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    duration_ms: int | None = None
+    facets: RunFacets = field(default_factory=RunFacets)
+
+
+class Job(Struct, rename="camel"):
+    """A job with its last run, as it came."""
+
+    id: Name
+    latest_run: Raw = Raw(b"null")
+
+
+class Dataset(Struct):
+    """A dataset, by the name under which it is shown."""
+
+    id: Name
+
+
+class JobPage(Struct):
+    """A page of jobs."""
+
+    jobs: list[Job]
+
+
+class RunPage(Struct):
+    """A page of runs, as they came."""
+
+    runs: list[Raw]
+
+
+class EventPage(Struct):
+    """A page of events, as they came."""
+
+    events: list[Raw]
+
+
+class Edge(Struct):
+    """An edge of a graph, between node ids."""
+
+    origin: str
+    destination: str
+
+
+class RunBrief(Struct):
+    """The last run of a job, as its node tells it."""
+
+    state: str
+
+
+class NodeData(Struct, rename="camel"):
+    """What a node of a job or dataset says of it; what does not apply is empty."""
+
+    namespace: str
+    name: str
+    type: str = ""
+    parent_job_name: str | None = None
+    latest_run: RunBrief | None = None
+    fields: list[Raw] | None = None
+    last_lifecycle_state: str | None = None
+
+
+class GraphNode(Struct, rename="camel"):
+    """A job or a dataset in a graph."""
+
+    id: str
+    type: str
+    data: NodeData
+    in_edges: list[Edge] = []
+    out_edges: list[Edge] = []
+
+
+class Transformation(Struct):
+    """What happens to a column on its way into another."""
+
+    type: str | None = None
+    subtype: str | None = None
+    description: str | None = None
+    masking: bool | None = None
+
+
+class InputField(Struct, rename="camel"):
+    """A column that another one comes from, how, and by which job."""
+
+    namespace: str
+    dataset: str
+    field: str
+    transformation_type: str | None = None
+    transformation_description: str | None = None
+    transformations: list[Transformation] = []
+    job: Name | None = None
+
+
+class FieldData(Struct, rename="camel"):
+    """What a node of a column says of it."""
+
+    namespace: str
+    dataset: str
+    field: str
+    field_type: str = ""
+    input_fields: list[InputField] = []
+
+
+class FieldNode(Struct):
+    """A column in a graph."""
+
+    id: str
+    data: FieldData
+
+
+class RawGraph(Struct):
+    """A graph, its nodes as they came."""
+
+    graph: list[Raw]
+
+
+class Found(Struct, rename="camel"):
+    """Something whose name was searched for; `field` where it is a column."""
+
+    type: str
+    name: str
+    namespace: str
+    node_id: str
+    field: str | None = None
+
+
+class Results(Struct):
+    """What was found."""
+
+    results: list[Found]
+
+
+class EventRun(Struct, rename="camel"):
+    """The run of an event."""
+
+    run_id: str
+
+
+class EventBody(Struct, rename="camel"):
+    """What one line tells of an event; a dataset event has a dataset, a job event no run."""
+
+    event_time: str
+    event_type: str | None = None
+    run: EventRun | None = None
+    job: Name | None = None
+    dataset: Name | None = None
+    inputs: list[Raw] | None = None
+    outputs: list[Raw] | None = None
+
+
+class Failure(Struct):
+    """Why a request was refused."""
+
+    message: str = ""
+    errors: list[str] = []

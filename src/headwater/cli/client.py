@@ -1,0 +1,146 @@
+"""Asks a lineage server over HTTP, for the commands."""
+
+from collections.abc import Iterator
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import httpx
+import msgspec
+from msgspec import Raw
+
+from headwater.cli.answers import (
+    Dataset,
+    EventPage,
+    Failure,
+    FieldNode,
+    Found,
+    GraphNode,
+    Job,
+    JobPage,
+    Name,
+    RawGraph,
+    Results,
+    RunPage,
+)
+from headwater.errors import RequestRefused, ServerUnreachable, UsageError
+from headwater.model.names import NodeId
+
+T = TypeVar("T")
+N = TypeVar("N", GraphNode, FieldNode)
+
+_PAGE = 100
+_NOT_FOUND = 404
+# Names of this machine are asked directly, whatever proxy the environment names.
+_HERE: dict[str, httpx.BaseTransport | None] = {"all://127.0.0.1": None, "all://localhost": None}
+
+
+class Client:
+    """A lineage server at an address; a context manager, as it holds a connection."""
+
+    def __init__(self, url: str, timeout: float = 60) -> None:
+        self.url = url.rstrip("/") if "://" in url else f"http://{url.rstrip('/')}"
+        try:
+            self._http = httpx.Client(base_url=f"{self.url}/api/v1/", timeout=timeout, mounts=_HERE)
+        except (httpx.InvalidURL, ValueError) as error:
+            raise UsageError(
+                f"{url!r} is not an address: {error}", hint="Write it as http://host:port"
+            ) from None
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def lineage(self, node: str, depth: int) -> dict[str, tuple[GraphNode, Raw]]:
+        """The graph around a dataset or a job, by node id, each node also as it came."""
+        answer = self._get("lineage", RawGraph, nodeId=node, depth=depth, detail="true")
+        return _nodes(answer, GraphNode)
+
+    def columns(self, node: str, depth: int) -> dict[str, tuple[FieldNode, Raw]]:
+        """The columns around those of a node, both ways, with what happens to them."""
+        answer = self._get(
+            "column-lineage", RawGraph, nodeId=node, depth=depth, withDownstream="true",
+            detail="true",
+        )  # fmt: skip
+        return _nodes(answer, FieldNode)
+
+    def search(self, text: str, kind: str, limit: int) -> list[Found]:
+        """What has the text in its name, of the kind JOB, DATASET or FIELD."""
+        return self._get("search", Results, q=text, filter=kind, limit=limit).results
+
+    def job(self, node: NodeId) -> Job | None:
+        """The job of a node id, wherever its namespace ends."""
+        return self._first(node, "jobs", Job)
+
+    def dataset(self, node: NodeId) -> Dataset | None:
+        """The dataset of a node id, by the name under which it is shown."""
+        return self._first(node, "datasets", Dataset)
+
+    def jobs(self, states: list[str]) -> Iterator[Job]:
+        """Every job with its last runs, latest first, page by page."""
+        offset = 0
+        while True:
+            page = self._get("jobs", JobPage, limit=_PAGE, offset=offset, lastRunStates=states).jobs
+            yield from page
+            if len(page) < _PAGE:
+                return
+            offset += _PAGE
+
+    def runs(self, job: Name) -> Iterator[Raw]:
+        """The runs of a job, latest first, page by page."""
+        path, offset = f"namespaces/{_quoted(job.namespace)}/jobs/{_quoted(job.name)}/runs", 0
+        while True:
+            page = self._get(path, RunPage, limit=_PAGE, offset=offset).runs
+            yield from page
+            if len(page) < _PAGE:
+                return
+            offset += _PAGE
+
+    def events(self, limit: int, **which: str | None) -> list[Raw]:
+        """Raw events of every kind, latest first."""
+        given = {name: value for name, value in which.items() if value is not None}
+        return self._get("events/lineage", EventPage, limit=limit, kind="all", **given).events
+
+    def _first(self, node: NodeId, kind: str, wanted: type[T]) -> T | None:
+        for namespace, name in node.splits():
+            try:
+                return self._get(f"namespaces/{_quoted(namespace)}/{kind}/{_quoted(name)}", wanted)
+            except RequestRefused as error:
+                if error.status != _NOT_FOUND:
+                    raise
+        return None
+
+    def _get(self, path: str, wanted: type[T], **params: Any) -> T:
+        """Ask, and read the answer.
+
+        Raises: ServerUnreachable, RequestRefused.
+        """
+        try:
+            response = self._http.get(path, params=params)
+        except httpx.TransportError as error:
+            raise ServerUnreachable(self.url, str(error) or type(error).__name__) from None
+        if not response.is_success:
+            raise RequestRefused(self.url, response.status_code, _reason(response))
+        try:
+            return msgspec.json.decode(response.content, type=wanted)
+        except msgspec.DecodeError as error:
+            reason = f"this is no answer of a lineage server: {error}"
+            raise RequestRefused(self.url, response.status_code, reason) from None
+
+
+def _nodes(answer: RawGraph, kind: type[N]) -> dict[str, tuple[N, Raw]]:
+    decoded = ((msgspec.json.decode(raw, type=kind), raw) for raw in answer.graph)
+    return {node.id: (node, raw) for node, raw in decoded}
+
+
+def _quoted(name: str) -> str:
+    return quote(name, safe="")
+
+
+def _reason(response: httpx.Response) -> str:
+    try:
+        told = msgspec.json.decode(response.content, type=Failure)
+    except msgspec.DecodeError:
+        return response.reason_phrase or "no reason was given"
+    return told.message or "; ".join(told.errors) or response.reason_phrase

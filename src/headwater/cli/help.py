@@ -1,0 +1,44 @@
+"""How the help pages look: what a flag takes is not said, and rare options stay out of sight."""
+
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+_RARE = frozenset({"install_completion", "show_completion"})
+
+_EXAMPLES = (
+    ("headwater server", "keep lineage on this machine"),
+    ("headwater search price", "find jobs, datasets and columns"),
+    ("headwater lineage orders", "what a dataset comes from and feeds"),
+    ("headwater lineage orders.price --columns", "the same for one column"),
+    ("headwater runs --state failed", "what failed last, and why"),
+    ("headwater events --after 10m --json", "raw events of ten minutes"),
+)
+EPILOG = "\n".join(
+    f"[cyan]{command:<41}[/cyan] [dim]{text}[/dim]" for command, text in _EXAMPLES
+)  # fmt: skip
+
+
+class Front(TyperGroup):
+    """The bare command."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """The options, as the help shows them."""
+        return _plain(super().get_params(ctx))
+
+
+class Command(TyperCommand):
+    """One command."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """The options, as the help shows them."""
+        return _plain(super().get_params(ctx))
+
+
+def _plain(params: list[Any]) -> list[Any]:
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+        if param.name in _RARE:
+            param.hidden = True
+    return params

@@ -1,0 +1,136 @@
+"""`headwater lineage`: what a dataset, job or column comes from, and what it feeds."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headwater.cli.options import DEFAULT_SERVER, AsJson, Server
+from headwater.model.graph import Branch, Way, reach, tree
+from headwater.model.names import NodeId, NodeKind
+
+if TYPE_CHECKING:
+    from rich.text import Text
+    from rich.tree import Tree
+
+    from headwater.cli.client import Client
+    from headwater.cli.pictures import Picture
+
+
+def lineage(
+    node: Annotated[
+        str,
+        typer.Argument(
+            metavar="NODE", help="A node id (job:…, dataset:…, datasetField:…), or part of a name."
+        ),
+    ],
+    upstream: Annotated[bool, typer.Option("--upstream", help="Show what it comes from.")] = False,
+    downstream: Annotated[bool, typer.Option("--downstream", help="Show what it feeds.")] = False,
+    depth: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Follow N jobs, or N columns, far.")
+    ] = 20,
+    columns: Annotated[
+        bool, typer.Option("--columns", help="Follow its columns, with what happens to each.")
+    ] = False,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Show what a dataset, job or column comes from, and what it feeds.
+
+    Both ways are shown unless --upstream or --downstream is given.
+    """
+    from headwater.cli.client import Client
+    from headwater.cli.output import note
+    from headwater.cli.resolve import resolve
+
+    ways = [way for way, wanted in zip(Way, (upstream, downstream), strict=True) if wanted]
+    with Client(server) as client:
+        found = resolve(client, node, columns=columns)
+        look = _columns if columns or found.kind is NodeKind.FIELD else _nodes
+        # One step further than is shown tells what lies beyond.
+        picture = look(client, found, depth + 1)
+    if not picture.starts:
+        note(f"no column lineage is known of {found.kind}:{found.rest}")
+    (_write if as_json else _draw)(picture, ways or [*Way], depth)
+
+
+def _nodes(client: "Client", node: NodeId, depth: int) -> "Picture":
+    from headwater.cli.pictures import NodePicture
+    from headwater.cli.resolve import shown_id
+
+    start = f"{node.kind}:{node.rest}"
+    nodes = client.lineage(start, depth)
+    return NodePicture(start if start in nodes else shown_id(client, node), nodes)
+
+
+def _columns(client: "Client", node: NodeId, depth: int) -> "Picture":
+    from headwater.cli import pictures
+    from headwater.cli.resolve import shown_id
+
+    start = f"{node.kind}:{node.rest}"
+    nodes = client.columns(start, depth)
+    starts: list[str] = []
+    if node.kind is NodeKind.FIELD:
+        starts = [start if start in nodes else shown_id(client, node)]
+    elif node.kind is NodeKind.DATASET and (dataset := client.dataset(node)):
+        starts = pictures.starts_in_dataset(nodes, dataset.id)
+    elif node.kind is NodeKind.JOB and (job := client.job(node)):
+        starts = pictures.starts_of_job(nodes, job.id)
+    return pictures.ColumnPicture(starts, nodes)
+
+
+def _write(picture: "Picture", ways: list[Way], depth: int) -> None:
+    """Write ids by direction, nearest first, and the nodes as the server told them."""
+    from headwater.cli.output import write_json
+
+    told: dict[str, Any] = {"start": picture.starts}
+    kept = dict.fromkeys(picture.starts)
+    for way in ways:
+        steps: dict[str, int] = {}
+        for start in picture.starts:
+            for node, count in reach(picture.flow, start, way, depth, picture.counts).items():
+                steps[node] = min(count, steps.get(node, count))
+        kept.update(dict.fromkeys(steps))
+        nearest = sorted(steps, key=lambda node: (steps[node], node))
+        told[way] = [node for node in nearest if node not in picture.starts]
+    told["graph"] = [picture.raws[node] for node in kept if node in picture.raws]
+    write_json(told)
+
+
+def _draw(picture: "Picture", ways: list[Way], depth: int) -> None:
+    from rich.text import Text
+    from rich.tree import Tree
+
+    from headwater.cli.output import out
+
+    console = out()
+    for start in picture.starts:
+        drawn = Tree(picture.label(start), guide_style="dim")
+        for way in ways:
+            side = drawn.add(Text(way.value, style="italic"))
+            root = tree(picture.flow, start, way, depth, picture.counts)
+            _grow(side, root, picture, way, depth)
+            if not root.children and not root.hidden:
+                side.add("nothing known", style="dim")
+        console.print(drawn)
+
+
+def _grow(side: "Tree", root: Branch, picture: "Picture", way: Way, depth: int) -> None:
+    """Hang the branches of a root on a drawn tree."""
+    todo = [(side, root)]
+    while todo:
+        drawn, branch = todo.pop()
+        for child in branch.children:
+            label = _label(picture, branch.node, child, way)
+            todo.append((drawn.add(label), child))
+        if branch.hidden:
+            drawn.add(f"… {branch.hidden} more beyond --depth {depth}", style="dim")
+
+
+def _label(picture: "Picture", parent: str, child: Branch, way: Way) -> "Text":
+    ends = (child.node, parent) if way is Way.UPSTREAM else (parent, child.node)
+    label, step = picture.label(child.node), picture.step(*ends)
+    if step:
+        label.append("  ").append_text(step)
+    if child.seen:
+        label.append("  …seen above", style="dim italic")
+    return label

@@ -1,0 +1,131 @@
+"""`headwater runs`: the latest runs of a job, or the last run of every job."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from enum import StrEnum
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import msgspec
+import typer
+from msgspec import Raw
+
+from headwater.cli.answers import Name, Run
+from headwater.cli.options import DEFAULT_SERVER, AsJson, Server
+from headwater.model.lifecycle import RunState
+
+if TYPE_CHECKING:
+    from headwater.cli.client import Client
+
+
+class State(StrEnum):
+    """What a run can be asked to be."""
+
+    NEW = "new"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    ABORTED = "aborted"
+
+
+class _Shown(NamedTuple):
+    job: Name
+    run: Run
+    raw: Raw
+
+
+def runs(
+    job: Annotated[
+        str | None,
+        typer.Argument(metavar="JOB", help="A job's node id, or part of its name."),
+    ] = None,
+    state: Annotated[
+        list[State] | None,
+        typer.Option(
+            metavar="STATE",
+            help="Only runs that are new, running, completed, failed or aborted; may be repeated.",
+        ),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Show at most N runs.")] = 20,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Show the latest runs of a job, or the last run of every job."""
+    from headwater.cli.client import Client
+    from headwater.cli.output import note, write_json
+    from headwater.cli.resolve import resolve_job
+
+    states = [RunState(one.upper()) for one in state or ()]
+    with Client(server) as client:
+        if job is None:
+            found = _last_of_each(client, states)
+        else:
+            found = _of_job(client, Name(*resolve_job(client, job)), states)
+        shown = [*islice(found, limit)]
+    if as_json:
+        write_json([_json(one) for one in shown])
+    elif shown:
+        _write(shown)
+    else:
+        note("no runs")
+
+
+def _last_of_each(client: "Client", states: list[RunState]) -> Iterator[_Shown]:
+    for job in client.jobs([str(state) for state in states]):
+        if bytes(job.latest_run) != b"null":
+            yield _shown(job.id, job.latest_run)
+
+
+def _of_job(client: "Client", job: Name, states: list[RunState]) -> Iterator[_Shown]:
+    for raw in client.runs(job):
+        one = _shown(job, raw)
+        if not states or one.run.state in states:
+            yield one
+
+
+def _shown(job: Name, raw: Raw) -> _Shown:
+    return _Shown(job, msgspec.json.decode(raw, type=Run), raw)
+
+
+def _json(one: _Shown) -> dict[str, Any]:
+    """A run as the server told it, with its job."""
+    told: dict[str, Any] = msgspec.json.decode(one.raw)
+    return {"job": one.job, **told}
+
+
+def _write(shown: list[_Shown]) -> None:
+    from headwater.cli.output import moment_text, state_text, write_table
+
+    names = ["STATE", "JOB", "STARTED (UTC)", "TOOK", "RUN"]
+    whys = [_why(one.run) for one in shown]
+    rows: list[list[Any]] = [
+        [
+            state_text(one.run.state), one.job.name, moment_text(one.run.started_at),
+            _duration(one.run), one.run.id,
+        ]
+        for one in shown
+    ]  # fmt: skip
+    if any(whys):
+        names.append("WHY")
+        rows = [[*row, why] for row, why in zip(rows, whys, strict=True)]
+    write_table(names, rows)
+
+
+def _duration(run: Run) -> str:
+    from headwater.cli.output import duration_text
+
+    if run.duration_ms is not None:
+        return duration_text(run.duration_ms / 1000)
+    if run.started_at is None or run.state != RunState.RUNNING:
+        return "-"
+    return duration_text(max(0.0, (datetime.now(UTC) - run.started_at).total_seconds()))
+
+
+def _why(run: Run) -> str:
+    """The first line of what went wrong; --json has all of it."""
+    told = ""
+    if run.state == RunState.FAILED and run.facets.error:
+        told = run.facets.error.message
+    elif run.state == RunState.ABORTED and run.facets.lapse:
+        told = run.facets.lapse.reason
+    return next(iter(told.strip().splitlines()), "")

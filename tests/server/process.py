@@ -1,0 +1,75 @@
+"""The server as its own process, as people run it."""
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+
+import httpx
+
+from server.api import Api
+
+_PATIENCE = 60.0  # seconds for a start on a busy machine
+
+
+class ServerProcess:
+    """`headwater server` on a free port, which it keeps when it is started again."""
+
+    def __init__(self, store_url: str, log: Path, *options: str) -> None:
+        self.store_url, self._log, self._options = store_url, log, options
+        self.port = _free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.process: subprocess.Popen[bytes] | None = None
+        self.api = Api(httpx.Client(base_url=self.url, timeout=60), store_url)
+
+    def start(self) -> "ServerProcess":
+        """Start it and wait until it answers."""
+        command = [sys.executable, "-m", "headwater.cli.main", "server", "--port", str(self.port)]
+        command += ["--store", self.store_url, "--log-level", "warning", *self._options]
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log)
+        until = time.monotonic() + _PATIENCE
+        while not self._is_up():
+            assert self.process.poll() is None, f"it ended:\n{self.log()}"
+            assert time.monotonic() < until, f"it does not answer:\n{self.log()}"
+            time.sleep(0.05)
+        return self
+
+    def _is_up(self) -> bool:
+        try:
+            return httpx.get(f"{self.url}/health", timeout=5).status_code == 200
+        except httpx.TransportError:
+            return False
+
+    def end(self, sign: signal.Signals = signal.SIGTERM) -> int:
+        """Send it a signal and wait for its end."""
+        assert self.process is not None
+        self.process.send_signal(sign)
+        return self.process.wait(timeout=_PATIENCE)
+
+    def log(self) -> str:
+        """What it wrote on its way."""
+        return self._log.read_text(errors="replace")
+
+    def __enter__(self) -> "ServerProcess":
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.api.client.close()
+        if self.process is not None and self.process.poll() is None:
+            self.end()
+
+
+def _free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+    return port

