@@ -68,6 +68,13 @@ def test_an_unknown_service_is_a_usage_error(idle: Platform, arguments: list[str
     assert "kafka" in done.stderr
 
 
+def test_a_state_folder_that_cannot_be_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = Platform(tmp_path / "file" / "home").run("up", "--only", "s3")
+    assert done.returncode == 2
+    assert "HEADWATER_HOME" in done.stderr
+
+
 def test_logs_of_an_unknown_service_is_a_usage_error(idle: Platform) -> None:
     assert idle.run("logs", "zookeeper").returncode == 2
 

@@ -21,7 +21,6 @@ from headwater.stack import lock, plan, state
 from headwater.stack.catalog import SERVICES
 from headwater.stack.fetch import JarCache
 from headwater.stack.fetch import Progress as FetchProgress
-from headwater.stack.files import disk_full_is_told
 from headwater.stack.java import java_home
 from headwater.stack.service import Service
 from headwater.stack.settings import Settings
@@ -45,8 +44,7 @@ class Request(msgspec.Struct, frozen=True):
 
 def foreground(request: Request, settings: Settings) -> None:
     """Run the platform until a signal ends it."""
-    with disk_full_is_told(settings.home):
-        _run(request, settings, Supervisor(settings.home))
+    _run(request, settings, Supervisor(settings.home))
 
 
 def detached(request: Request, settings: Settings) -> None:
