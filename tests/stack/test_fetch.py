@@ -8,7 +8,7 @@ import pytest
 from headwater.errors import ChecksumMismatch, DiskFull, FetchFailed
 from headwater.stack import lock
 from headwater.stack.fetch import JarCache
-from headwater.stack.files import disk_full_is_told, require_room
+from headwater.stack.files import disk_faults_are_told, require_room
 from headwater.stack.java import java_home
 from headwater.stack.lock import Jar, sha256
 from headwater.stack.settings import Settings
@@ -133,7 +133,7 @@ def test_no_room_is_told_before_anything_is_fetched(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_fills_up_is_told(tmp_path: Path) -> None:
-    with pytest.raises(DiskFull), disk_full_is_told(tmp_path):
+    with pytest.raises(DiskFull), disk_faults_are_told(tmp_path):
         Path("/dev/full").write_text("x")
 
 

@@ -118,7 +118,7 @@ def test_a_stranger_with_a_recycled_pid_is_not_taken_for_ours(small: Platform) -
     try:
         stale = Pid(stranger.pid, started=1.0)
         service = state.ServiceState("s3", "S3", "", 1, "", status="healthy", pid=stale)
-        state.write(state.State(small.home, small.home, small.home, stale, {"s3": service}))
+        state.write(state.State(small.home, small.home, stale, {"s3": service}))
         (small.home / "supervisor.pid").write_bytes(msgspec.json.encode(stale))
         assert "no platform is up" in small.run("status").stderr
         assert small.run("down").returncode == 0

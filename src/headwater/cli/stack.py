@@ -67,6 +67,7 @@ def up(
     """Start Kafka, a schema registry, S3, a Hive Metastore and the lineage server."""
     from headwater.cli import stack_up
     from headwater.stack import catalog
+    from headwater.stack.files import disk_faults_are_told
 
     asked = {
         "kafka": kafka_port,
@@ -82,8 +83,10 @@ def up(
         ports={name: port for name, port in asked.items() if port is not None},
         free_ports=free_ports,
     )
+    settings = _settings()
     run = stack_up.detached if detach else stack_up.foreground
-    run(request, _settings())
+    with disk_faults_are_told(settings.home):
+        run(request, settings)
 
 
 def down(
@@ -136,11 +139,15 @@ def env(
     as_json: AsJson = False,
 ) -> None:
     """Print the addresses as shell exports, or as the configuration for Spark."""
-    from headwater.cli import stack_view
+    from headwater.cli import stack_up, stack_view
     from headwater.stack import environment, running, spark_conf
 
-    state = running(_settings().home)
-    values = spark_conf(state) if spark else environment(state)
+    settings = _settings()
+    if spark:
+        with stack_up.shown_progress() as progress:
+            values = spark_conf(settings, progress=progress)
+    else:
+        values = environment(running(settings.home))
     typer.echo(stack_view.pairs(values, as_json=as_json, shell=not spark))
 
 

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 import msgspec
 from rich.console import Console, Group
@@ -20,10 +21,10 @@ from headwater.stack import lock, plan, state
 from headwater.stack.catalog import SERVICES
 from headwater.stack.fetch import JarCache
 from headwater.stack.fetch import Progress as FetchProgress
-from headwater.stack.files import disk_full_is_told
 from headwater.stack.java import java_home
 from headwater.stack.service import Service
 from headwater.stack.settings import Settings
+from headwater.stack.spark import SPARK_SETS
 from headwater.stack.state import ServiceState
 from headwater.stack.supervisor import Supervisor, owner
 
@@ -43,8 +44,7 @@ class Request(msgspec.Struct, frozen=True):
 
 def foreground(request: Request, settings: Settings) -> None:
     """Run the platform until a signal ends it."""
-    with disk_full_is_told(settings.home):
-        _run(request, settings, Supervisor(settings.home))
+    _run(request, settings, Supervisor(settings.home))
 
 
 def detached(request: Request, settings: Settings) -> None:
@@ -64,20 +64,11 @@ def detached(request: Request, settings: Settings) -> None:
             start_new_session=True,
             env={**os.environ, "HEADWATER_HOME": str(settings.home), "NO_COLOR": "1"},
         )
-    seen: dict[str, str] = {}
-    limit = time.monotonic() + _DETACH_LIMIT_S
-    while time.monotonic() < limit:
-        if child.poll() is not None:
-            raise _told_error(log.read_text())
-        now = state.read(settings.home)
-        if now is not None and now.supervisor.number == child.pid:
-            _say_changes(now, seen)
-            if now.healthy:
-                return
-        time.sleep(_POLL_S)
-    child.terminate()
-    late = ", ".join(name for name, status in seen.items() if status != "healthy")
-    raise ServiceFailed(late, f"not healthy after {_DETACH_LIMIT_S:.0f} s", str(log))
+    try:
+        _await_healthy(child, settings, log)
+    except BaseException:
+        child.terminate()
+        raise
 
 
 def fetch(settings: Settings, names: tuple[str, ...]) -> None:
@@ -85,7 +76,7 @@ def fetch(settings: Settings, names: tuple[str, ...]) -> None:
     sets = _sets_of(names)
     cache = JarCache(settings.cache, ivy_settings=settings.ivy_settings)
     jars = lock.load().jars(sets)
-    with _progress() as progress:
+    with shown_progress() as progress:
         java = java_home(settings) / "bin" / "java"
         damaged = cache.ensure(jars, java, verify=True, progress=progress)
     for name in damaged:
@@ -97,10 +88,22 @@ def fetch(settings: Settings, names: tuple[str, ...]) -> None:
 def fetch_for(services: tuple[Service, ...], settings: Settings) -> None:
     """Fetch what services lack, with a progress bar."""
     cache = JarCache(settings.cache, ivy_settings=settings.ivy_settings)
-    jars = lock.load().jars(name for service in services for name in service.sets)
+    jars = lock.load().jars(plan.jar_sets(services))
     if cache.missing(jars):
-        with _progress() as progress:
+        with shown_progress() as progress:
             cache.ensure(jars, java_home(settings) / "bin" / "java", progress=progress)
+
+
+@contextmanager
+def shown_progress() -> Iterator[FetchProgress]:
+    """A bar on a terminal, a line every tenth elsewhere; nothing when nothing is fetched."""
+    if not _err.is_terminal:
+        yield _plain_progress()
+        return
+    columns = (TextColumn("fetching jars"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=_err, transient=True) as bar:
+        task = bar.add_task("fetch", total=None, visible=False)
+        yield lambda done, total: bar.update(task, completed=done, total=total, visible=True)
 
 
 def _run(request: Request, settings: Settings, supervisor: Supervisor) -> None:
@@ -115,7 +118,7 @@ def _run(request: Request, settings: Settings, supervisor: Supervisor) -> None:
         signal.signal(number, stop)
     began = time.monotonic()
     try:
-        with _progress() as progress:
+        with shown_progress() as progress:
             site = plan.make(
                 request.services,
                 settings,
@@ -133,9 +136,24 @@ def _run(request: Request, settings: Settings, supervisor: Supervisor) -> None:
         supervisor.close()
 
 
+def _await_healthy(child: "subprocess.Popen[bytes]", settings: Settings, log: Path) -> None:
+    seen: dict[str, str] = {}
+    limit = time.monotonic() + _DETACH_LIMIT_S
+    while time.monotonic() < limit:
+        if child.poll() is not None:
+            raise _told_error(log.read_text())
+        now = state.read(settings.home)
+        if now is not None and now.supervisor.number == child.pid:
+            _say_changes(now, seen)
+            if now.healthy:
+                return
+        time.sleep(_POLL_S)
+    late = ", ".join(name for name, status in seen.items() if status != "healthy")
+    raise ServiceFailed(late, f"not healthy after {_DETACH_LIMIT_S:.0f} s", str(log))
+
+
 def _sets_of(names: tuple[str, ...]) -> list[str]:
-    spark = {"spark": ("spark", "s3a")}
-    known = {name: service.sets for name, service in SERVICES.items()} | spark
+    known = {name: service.sets for name, service in SERVICES.items()} | {"spark": SPARK_SETS}
     for name in names:
         if name not in known:
             raise UsageError(f"{name!r} has no jars", hint=f"Choose from: {', '.join(known)}")
@@ -189,18 +207,6 @@ def _arguments(request: Request) -> list[str]:
     for name, port in request.ports.items():
         arguments += [f"--{name}-port", str(port)]
     return [*arguments, "--free-ports"] if request.free_ports else arguments
-
-
-@contextmanager
-def _progress() -> Iterator[FetchProgress]:
-    """A bar on a terminal, a line every tenth elsewhere; nothing when nothing is fetched."""
-    if not _err.is_terminal:
-        yield _plain_progress()
-        return
-    columns = (TextColumn("fetching jars"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=_err, transient=True) as bar:
-        task = bar.add_task("fetch", total=None, visible=False)
-        yield lambda done, total: bar.update(task, completed=done, total=total, visible=True)
 
 
 def _plain_progress() -> FetchProgress:

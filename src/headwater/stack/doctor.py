@@ -16,6 +16,7 @@ from headwater.stack import lock, ports
 from headwater.stack.catalog import DEMO, SERVICES
 from headwater.stack.fetch import JarCache
 from headwater.stack.java import java_home
+from headwater.stack.plan import jar_sets
 from headwater.stack.settings import Settings
 from headwater.stack.supervisor import owner
 
@@ -57,7 +58,7 @@ def _pyspark(_settings: Settings) -> Finding:
 
 
 def _jars(settings: Settings) -> Finding:
-    wanted = lock.load().jars([*(s for n in DEMO for s in SERVICES[n].sets), "spark"])
+    wanted = lock.load().jars(jar_sets([SERVICES[name] for name in DEMO]))
     missing = JarCache(settings.cache).missing(wanted)
     here = f"{len(wanted) - len(missing)} of {len(wanted)} in {settings.cache}"
     if not missing:

@@ -10,7 +10,7 @@ from tempfile import mkdtemp
 
 from headwater.errors import ChecksumMismatch, FetchFailed
 from headwater.stack import ivy
-from headwater.stack.files import disk_full_is_told, locked, require_room
+from headwater.stack.files import disk_faults_are_told, locked, require_room
 from headwater.stack.ivy import Wanted
 from headwater.stack.lock import Jar, sha256
 
@@ -56,7 +56,7 @@ class JarCache:
         jars = tuple(jars)
         if not self.missing(jars, verify=verify):
             return []
-        with locked(self.root / "fetch.lock"), disk_full_is_told(self.root):
+        with locked(self.root / "fetch.lock"), disk_faults_are_told(self.root):
             lacking = self.missing(jars, verify=verify)
             damaged = [jar.file_name for jar in lacking if self.path(jar).exists()]
             if lacking:
@@ -68,7 +68,7 @@ class JarCache:
         """The folder with an archive's content, unpacked once."""
         folder = self.root / "unpacked" / jar.sha256[:16]
         if not folder.exists():
-            with locked(self.root / "unpack.lock"), disk_full_is_told(self.root):
+            with locked(self.root / "unpack.lock"), disk_faults_are_told(self.root):
                 if not folder.exists():
                     self._unpack(jar, folder)
         return folder

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from headwater.errors import DiskFull
+from headwater.errors import DiskFull, UsageError
 
 
 def write_atomically(path: Path, text: str, *, mode: int = 0o644) -> None:
@@ -51,14 +51,19 @@ def require_room(path: Path, needed: int) -> None:
 
 
 @contextmanager
-def disk_full_is_told(path: Path) -> Iterator[None]:
-    """Turn "no space left" from anything inside into the error that says what to do."""
+def disk_faults_are_told(path: Path) -> Iterator[None]:
+    """Turn a full disk, or a folder that cannot be used, into errors that say what to do."""
     try:
         yield
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise disk_full(path) from error
+        if error.filename is None:
             raise
-        raise disk_full(path) from error
+        raise UsageError(
+            f"{error.filename} cannot be used: {error.strerror}",
+            hint="Set HEADWATER_HOME (data) or HEADWATER_CACHE (jars) to a folder of your own",
+        ) from error
 
 
 def disk_full(path: Path) -> DiskFull:

@@ -9,6 +9,7 @@ from headwater.stack.java import java_home
 from headwater.stack.ports import PortWish
 from headwater.stack.service import Service, Site
 from headwater.stack.settings import Settings
+from headwater.stack.spark import SPARK_SETS
 
 # Kafka alone allocates its index files and the coordinators' topics at once.
 _ROOM = 300 * 2**20
@@ -31,8 +32,7 @@ def make(
     home = java_home(settings)
     cache = JarCache(settings.cache, ivy_settings=settings.ivy_settings)
     jars = lock.load()
-    sets = [name for service in services for name in service.sets]
-    cache.ensure(jars.jars(sets), home / "bin" / "java", progress=progress)
+    cache.ensure(jars.jars(jar_sets(services)), home / "bin" / "java", progress=progress)
     require_room(settings.home, _ROOM)
     wishes = _wishes(services, settings, asked_ports, free_ports=free_ports)
     return Site(
@@ -42,6 +42,12 @@ def make(
         lock=jars,
         ports=ports.choose(wishes),
     )
+
+
+def jar_sets(services: Sequence[Service]) -> list[str]:
+    """The sets of the lock that a platform needs, Spark's included where there are tables."""
+    spark = SPARK_SETS if any(service.name == "metastore" for service in services) else ()
+    return [*(name for service in services for name in service.sets), *spark]
 
 
 def _wishes(

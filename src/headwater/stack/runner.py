@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from headwater.errors import HeadwaterError, ServiceFailed
 from headwater.stack.board import Board
-from headwater.stack.files import disk_full, disk_full_is_told
+from headwater.stack.files import disk_faults_are_told, disk_full
 from headwater.stack.process import Family, Pid, end, listens
 from headwater.stack.service import Service, Site, environment
 
@@ -68,13 +68,14 @@ class Runner(threading.Thread):
         self._tell(status="starting", reason="")
         self._begin_log()
         try:
-            with disk_full_is_told(self._site.home):
+            with disk_faults_are_told(self._site.home):
                 self._service.prepare(self._site, self._run_tool)
             self._live()
         except HeadwaterError as error:
             return error
-        except OSError as error:
-            return self._failure(str(error))
+        except Exception as error:
+            # A thread that dies in silence would leave its service "starting" for ever.
+            return self._failure(str(error) or type(error).__name__)
         return self._failure("it ended")
 
     def _live(self) -> None:

@@ -9,10 +9,10 @@ from headwater.stack.history import event_logs
 from headwater.stack.java import java_home
 from headwater.stack.service import S3_KEY, S3_REGION, S3_SECRET
 from headwater.stack.settings import Settings
-from headwater.stack.state import State
+from headwater.stack.state import State, running
 
 CATALOG = "demo_ib"
-_SETS = ("spark", "s3a")
+SPARK_SETS = ("spark", "s3a")
 
 
 def spark_jars(settings: Settings, *, progress: Progress | None = None) -> list[Path]:
@@ -23,22 +23,31 @@ def spark_jars(settings: Settings, *, progress: Progress | None = None) -> list[
 
     """
     cache = JarCache(settings.cache, ivy_settings=settings.ivy_settings)
-    jars = lock.load().jars(_SETS)
+    jars = lock.load().jars(SPARK_SETS)
     if cache.missing(jars):
         cache.ensure(jars, java_home(settings) / "bin" / "java", progress=progress)
     return [cache.path(jar) for jar in jars]
 
 
-def spark_conf(state: State, *, catalog: str = CATALOG) -> dict[str, str]:
-    """The Spark configuration for a running platform: jars, object store, Iceberg catalog."""
-    cache = JarCache(state.cache)
+def spark_conf(
+    settings: Settings, *, catalog: str = CATALOG, progress: Progress | None = None
+) -> dict[str, str]:
+    """The Spark configuration for a running platform: jars, addresses, object store, catalog.
+
+    Raises:
+        NotUp: no platform runs.
+        StackError: Java or a jar cannot be had.
+
+    """
+    state = running(settings.home)
     conf = {
-        "spark.jars": ",".join(str(cache.path(jar)) for jar in lock.load().jars(_SETS)),
+        "spark.jars": ",".join(map(str, spark_jars(settings, progress=progress))),
         "spark.sql.extensions": (
             "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
         ),
     }
     services = state.services
+    conf |= _addresses(state)
     if "s3" in services:
         conf |= _s3a(services["s3"].address)
     if "metastore" in services and "s3" in services:
@@ -73,6 +82,17 @@ def environment(state: State) -> dict[str, str]:
             "AWS_REGION": S3_REGION,
         }
     return {name: value for name, value in variables.items() if value}
+
+
+def _addresses(state: State) -> Mapping[str, str]:
+    """What a job asks for by `spark.conf.get`, wherever its driver runs."""
+    variables = environment(state)
+    names = {
+        "spark.headwater.kafka.bootstrap.servers": "KAFKA_BOOTSTRAP_SERVERS",
+        "spark.headwater.registry.url": "SCHEMA_REGISTRY_URL",
+        "spark.headwater.openlineage.url": "OPENLINEAGE_URL",
+    }
+    return {name: variables[key] for name, key in names.items() if key in variables}
 
 
 def _registry(address: str) -> str:

@@ -35,7 +35,6 @@ class State(msgspec.Struct, frozen=True):
 
     home: Path
     java_home: Path
-    cache: Path
     supervisor: Pid
     services: Mapping[str, ServiceState]
 

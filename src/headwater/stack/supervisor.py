@@ -42,7 +42,6 @@ class Supervisor:
         first = State(
             home=site.home,
             java_home=site.java_home,
-            cache=site.cache.root,
             supervisor=Pid.of(os.getpid()),
             services={service.name: _first_state(service, site) for service in services},
         )
