@@ -6,6 +6,7 @@
     ├── UnknownName          a name that fits nothing the server knows
     ├── ServerUnreachable    the lineage server did not answer
     ├── RequestRefused       the lineage server answered with an error
+    ├── AddressUnavailable   the server cannot listen where it was told to
     ├── StoreError           the lineage store cannot be used
     │   ├── UnknownStore     an address that names no kind of store
     │   └── StoreUnreachable the database did not open
@@ -94,6 +95,17 @@ class RequestRefused(HeadwaterError):
         super().__init__(
             f"{url} answered {status}: {reason}",
             hint=_REFUSED.get(status // 100 if status != _NOT_FOUND else status, _ODD),
+        )
+
+
+class AddressUnavailable(HeadwaterError):
+    """The server cannot listen where it was told to."""
+
+    def __init__(self, host: str, port: int, reason: str) -> None:
+        self.host, self.port, self.reason = host, port, reason
+        super().__init__(
+            f"the server cannot listen on {host}:{port}: {reason}",
+            hint="Stop what listens there, or pass another --port (and --host)",
         )
 
 

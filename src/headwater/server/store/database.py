@@ -229,10 +229,12 @@ class PostgresDatabase:
             kwargs={"autocommit": True, "application_name": "headwater"},
         )  # fmt: skip
         try:
+            # A pool would try again and again, and then not say why.
+            psycopg.connect(url, connect_timeout=10).close()
             self._pool.open(wait=True, timeout=10)
         except (PoolTimeout, psycopg.Error) as error:
             self._pool.close()
-            raise StoreUnreachable(self.name, str(error)) from error
+            raise StoreUnreachable(self.name, str(error).partition("\n")[0]) from error
 
     @contextmanager
     def reading(self) -> Iterator[PostgresSession]:
