@@ -9,7 +9,7 @@ from headwater.model.checks import Checker
 from headwater.model.events import Event, read_event
 from headwater.model.times import format_moment, now
 from headwater.server.store.aliases import AliasRules
-from headwater.server.store.apply import LAPSE
+from headwater.server.store.apply_runs import LAPSE
 from headwater.server.store.database import Database, Session, open_database
 from headwater.server.store.migrate import migrate
 from headwater.server.store.unit import Unit

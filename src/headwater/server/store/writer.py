@@ -17,7 +17,8 @@ from headwater.errors import StoreError, StoreUnreachable
 from headwater.model.events import Event
 from headwater.model.times import now
 from headwater.server.store.aliases import AliasRules, apply_rules, settle_contested
-from headwater.server.store.apply import Applier, settle_parents
+from headwater.server.store.apply import Applier
+from headwater.server.store.apply_runs import settle_parents
 from headwater.server.store.database import DATABASE_ERRORS, Database, Session
 from headwater.server.store.unit import Unit
 

@@ -1,0 +1,159 @@
+"""What an event says of datasets, applied to their rows and to what a run read and wrote."""
+
+from headwater.model.events import DatasetPart, Event
+from headwater.model.facets import (
+    Facets,
+    Identifier,
+    InputField,
+    LifecycleFacet,
+    SymlinksFacet,
+    read_strictly,
+    text_of,
+)
+from headwater.server.store.aliases import ALIAS, DECLARES, NAMED, AliasRules, link
+from headwater.server.store.contents import Resolve, mapping_id, schema_digest, schema_id
+from headwater.server.store.edges import Change
+from headwater.server.store.rows import (
+    DatasetRow,
+    JobRow,
+    RunIoRow,
+    RunRow,
+    Stamp,
+    hear,
+    is_latest,
+    version_of,
+)
+from headwater.server.store.spans import MAPPINGS, SCHEMAS
+from headwater.server.store.tables import INPUT, OUTPUT
+from headwater.server.store.unit import Unit
+
+
+class DatasetApplier:
+    """Applies the dataset parts of events to a unit of work, under some alias rules."""
+
+    def __init__(self, unit: Unit, rules: AliasRules) -> None:
+        self.unit, self.rules = unit, rules
+
+    def apply(
+        self,
+        event: Event,
+        parts: list[DatasetPart],
+        io: int,
+        stamp: Stamp,
+        job: JobRow | None,
+        run: RunRow | None,
+    ) -> Change:
+        """Apply the datasets of one side of an event; tell what that changed of its run."""
+        before = None if run is None else run.in_since if io == INPUT else run.out_since
+        named: dict[int, int] = {}
+        renamed = False
+        touched: dict[int, tuple[int | None, int | None]] = {}
+        for part in parts:
+            row = self._dataset(part, io, stamp)
+            schema = schema_id(self.unit, part)
+            mapping = mapping_id(self.unit, part, self._resolver(event.time)) if io else None
+            if mapping is not None:
+                self.unit.see(self.unit.mapping_inputs[mapping], event.time)
+            known = touched.get(row.id, (None, None))
+            touched[row.id] = (known[0] or schema, known[1] or mapping)
+            if run is not None:
+                is_new, is_earlier = self._io(run, io, row.id, schema or 0, part, stamp)
+                if is_new or is_earlier:
+                    named[row.id] = event.time
+                renamed = renamed or is_earlier
+        for dataset, (schema, mapping) in touched.items():
+            self._touch(dataset, io, stamp, job, run, schema, mapping)
+        return Change(io, named, renamed, before)
+
+    def _dataset(self, part: DatasetPart, io: int, stamp: Stamp) -> DatasetRow:
+        facets, namespace = part.facets, self.rules.resolve(part.namespace)
+        names = _other_names(part) if "symlinks" in facets else []
+        row = self.unit.dataset(namespace, part.name, stamp[0], DECLARES if names else NAMED)
+        if row.hidden:
+            row.hidden = False
+            self.unit.changed_datasets.add(row.id)
+        told = {**facets, **part.own} if io == INPUT and part.own else facets
+        if "dataSource" in facets and (source := text_of(facets, "dataSource", "name")):
+            self.unit.source(source, text_of(facets, "dataSource", "uri"), stamp[0])
+        if hear(row.facets, told, stamp):
+            self.unit.changed_datasets.add(row.id)
+            self._dataset_facets(row, facets, stamp)
+        for name in names:
+            place = self.rules.resolve(name.namespace)
+            link(self.unit, row, self.unit.dataset(place, name.name, stamp[0], ALIAS))
+        return row
+
+    def _dataset_facets(self, row: DatasetRow, facets: Facets, stamp: Stamp) -> None:
+        if is_latest(row.facets, "dataSource", stamp):
+            row.source = text_of(facets, "dataSource", "name") or None
+        if is_latest(row.facets, "documentation", stamp):
+            row.description = text_of(facets, "documentation", "description")
+        if is_latest(row.facets, "lifecycleStateChange", stamp):
+            row.lifecycle = text_of(facets, "lifecycleStateChange", "lifecycleStateChange") or ""
+
+    def _resolver(self, time: int) -> Resolve:
+        def resolve(given: InputField) -> int:
+            namespace = self.rules.resolve(given.namespace)
+            return self.unit.dataset(namespace, given.name, time, NAMED).id
+
+        return resolve
+
+    def _io(
+        self, run: RunRow, io: int, dataset: int, schema: int, part: DatasetPart, stamp: Stamp
+    ) -> tuple[bool, bool]:
+        """Note that the run named a dataset; whether that is new, whether earlier than known."""
+        ios, time = self.unit.ios(run.id), stamp[0]
+        row = ios.get((io, dataset, schema))
+        known = [0]
+        if row is None or time < row.since:
+            known = [r.since for k, r in ios.items() if k[0] == io and k[1] == dataset]
+        if row is None:
+            row = ios[io, dataset, schema] = RunIoRow(run.id, io, dataset, schema, time, time)
+            if io == OUTPUT:
+                digest = schema_digest(self.unit, schema)
+                place = self.rules.resolve(part.namespace)
+                row.version = version_of(run.uuid, place, part.name, digest)
+        row.since, row.last = min(row.since, time), max(row.last, time)
+        hear(row.facets, part.facets, stamp)
+        if part.own:
+            hear(row.own, part.own, stamp)
+        self.unit.changed_ios[run.id, io, dataset, schema] = row
+        return not known, bool(known) and time < min(known)
+
+    def _touch(
+        self,
+        dataset: int,
+        io: int,
+        stamp: Stamp,
+        job: JobRow | None,
+        run: RunRow | None,
+        schema: int | None,
+        mapping: int | None,
+    ) -> None:
+        at, who = (stamp[0], stamp[1]), job.id if job else 0
+        if schema is not None:
+            SCHEMAS.observe(self.unit, dataset, 0 if io == INPUT else 1, at, schema)
+        if mapping is not None:
+            MAPPINGS.observe(self.unit, dataset, who, at, mapping)
+        self.unit.put(
+            "touch", dataset, *at, io, stamp[2], who, run.id if run else None, schema, mapping
+        )
+
+
+def _other_names(part: DatasetPart) -> list[Identifier]:
+    facet: SymlinksFacet | None = read_strictly(part.facets, "symlinks", part.where)
+    return [i for i in (facet.identifiers or ()) if i.namespace and i.name] if facet else []
+
+
+def renamed(event: Event) -> list[DatasetPart]:
+    """What renamed datasets were before: the run that renames reads them, as it were."""
+    before = []
+    for part in event.outputs:
+        if "lifecycleStateChange" in part.facets:
+            facet: LifecycleFacet | None = read_strictly(
+                part.facets, "lifecycleStateChange", part.where
+            )
+            name = facet.previous_identifier if facet else None
+            if name is not None:
+                before.append(DatasetPart(name.namespace, name.name, {}, {}, part.where))
+    return before

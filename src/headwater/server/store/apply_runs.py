@@ -1,0 +1,233 @@
+"""What an event says of its run, applied to the run, its parents and their jobs."""
+
+from typing import Any
+from uuid import UUID
+
+from xxhash import xxh3_128_digest
+
+from headwater.model.events import Event
+from headwater.model.facets import LeaseFacet, ParentFacet, read_strictly, text_of
+from headwater.model.lifecycle import EventType, RunState, gravity, state_of, state_of_children
+from headwater.model.times import parse_moment
+from headwater.server.store.edges import move_edges
+from headwater.server.store.rows import NEVER, JobRow, RunRow, Stamp, hear, is_latest
+from headwater.server.store.tables import INPUT, OUTPUT
+from headwater.server.store.unit import Unit
+
+LAPSE = "headwater_lapse"  # the facet by which the server's own ABORT is known
+DECLARATION = "DECLARED"  # the state of the row that stands for a job event
+
+
+class RunApplier:
+    """Applies the run part of events to a unit of work."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+
+    def apply(self, job: JobRow, event: Event, stamp: Stamp, received: int) -> RunRow:
+        """Apply an event to its run, which is given back."""
+        if event.run is None:
+            run = self.unit.run(UUID(bytes=event.digest), job.id, *stamp[:2])
+            run.state, run.own = DECLARATION, True
+            hear(run.job_facets, event.job_facets, stamp)
+            return run
+        run = self.unit.run(event.run, job.id, *stamp[:2])
+        if not run.own:
+            run.own, run.job = True, job.id
+            run.job_at, run.job_tie, _ = stamp
+            run.created_at = run.updated_at = event.time
+            run.started_at = run.ended_at = None
+        elif stamp[:2] < (run.job_at, run.job_tie):
+            self._move(run, job, stamp)
+        run.created_at = min(run.created_at, event.time)
+        run.updated_at = max(run.updated_at, event.time)
+        hear(run.job_facets, event.job_facets, stamp)
+        if hear(run.facets, event.run_facets, stamp):
+            self._run_facets(run, event, stamp)
+        if "parent" in event.run_facets:
+            self._parent(run, event, stamp, job)
+        if LAPSE in event.run_facets:
+            run.lapsed_at = max(run.lapsed_at or 0, event.time)
+        else:
+            run.heard_at = max(run.heard_at, received)
+            _live(run, event)
+        settle_state(run)
+        if run.parent is not None:
+            self.unit.parents.add(run.parent)
+        return run
+
+    def _move(self, run: RunRow, job: JobRow, stamp: Stamp) -> None:
+        """The run's job is that of its first event by time: an earlier one may tell another."""
+        run.job_at, run.job_tie, _ = stamp
+        if run.job != job.id:
+            left, run.job = self.unit.job_row(run.job), job.id
+            move_edges(self.unit, run, left, job)
+            if run.version is not None:
+                run.version = self.version(job, run)
+
+    def _run_facets(self, run: RunRow, event: Event, stamp: Stamp) -> None:
+        facets = event.run_facets
+        if is_latest(run.facets, "headwater_lease", stamp):
+            lease: LeaseFacet | None = read_strictly(facets, "headwater_lease", "run")
+            run.lease = int(lease.seconds * 1_000_000) if lease and lease.seconds > 0 else None
+        if is_latest(run.facets, "nominalTime", stamp):
+            run.nominal_start = _time_of(text_of(facets, "nominalTime", "nominalStartTime"))
+            run.nominal_end = _time_of(text_of(facets, "nominalTime", "nominalEndTime"))
+
+    def _parent(self, run: RunRow, event: Event, stamp: Stamp, job: JobRow) -> None:
+        facet: ParentFacet | None = read_strictly(event.run_facets, "parent", "run")
+        parent = None
+        if facet is not None and UUID(facet.run.run_id) != event.run:
+            parent_job = self.unit.job(facet.job.namespace, facet.job.name, event.time)
+            parent = self._named(facet.run.run_id, parent_job, stamp)
+            self._child(job, parent_job, event.time)
+            root = facet.root
+            if root and root.run and root.job and UUID(root.run.run_id) != UUID(facet.run.run_id):
+                root_job = self.unit.job(root.job.namespace, root.job.name, event.time)
+                above = self._named(root.run.run_id, root_job, stamp)
+                self._root(parent, parent_job, above, root_job)
+        if is_latest(run.facets, "parent", stamp):
+            self._put_under(run, parent)
+
+    def _named(self, run_id: str, job: JobRow, stamp: Stamp) -> RunRow:
+        """A run that another one names; until it speaks itself, the first to name it counts."""
+        run = self.unit.run(UUID(run_id), job.id, *stamp[:2])
+        if not run.own and stamp[:2] < (run.job_at, run.job_tie):
+            run.job = job.id
+            run.job_at, run.job_tie, _ = stamp
+        self.unit.parents.add(run.id)
+        return run
+
+    def _put_under(self, run: RunRow, parent: RunRow | None) -> None:
+        if run.parent is not None:
+            self.unit.parents.add(run.parent)
+        run.parent = None if parent is None else parent.id
+        self.unit.changed_runs.add(run.id)
+
+    def _child(self, job: JobRow, parent: JobRow, time: int) -> None:
+        """Note a job's parent; the last that was told counts, of one instant the greater name."""
+        if job.id == parent.id or time < job.parent_at:
+            return
+        if time == job.parent_at and self._name(job.parent) > self._name(parent.id):
+            return
+        job.parent, job.parent_at = parent.id, time
+
+    def _root(self, parent: RunRow, parent_job: JobRow, root: RunRow, root_job: JobRow) -> None:
+        """Put a parent under the root that a child told, unless it has told its own parent.
+
+        Where children differ the least counts: they should not, and no order may decide.
+        """
+        if "parent" not in parent.facets:
+            above = None if parent.parent is None else self.unit.run_row(parent.parent)
+            if above is None or root.uuid < above.uuid:
+                self._put_under(parent, root)
+        if parent_job.parent_at == NEVER and parent_job.id != root_job.id:
+            known = parent_job.parent
+            if known is None or self._name(root_job.id) < self._name(known):
+                parent_job.parent = root_job.id
+
+    def _name(self, job: int | None) -> tuple[str, str]:
+        if job is None:
+            return "", ""
+        row = self.unit.job_row(job)
+        return self.unit.namespace_name(row.namespace), row.name
+
+    def speak(self, run: RunRow, event: Event) -> None:
+        """Work out since when the run speaks for its job's inputs, and for its outputs."""
+        ios = self.unit.ios(run.id)
+        named: list[int | None] = [
+            min((row.since for key, row in ios.items() if key[0] == io), default=None)
+            for io in (INPUT, OUTPUT)
+        ]
+        ended = run.ended_at if run.state == RunState.COMPLETED else None
+        if run.state == DECLARATION:
+            ended = event.time
+        for this, that in ((0, 1), (1, 0)):
+            other = named[that]
+            if named[this] is None and other is not None and ended is not None:
+                named[this] = max(ended, other)
+                break
+        run.in_since, run.out_since = named
+        self.unit.changed_runs.add(run.id)
+
+    def version(self, job: JobRow, run: RunRow) -> bytes:
+        """A digest of what the run read and wrote: runs with one digest are one job version."""
+        told = {(io, dataset) for io, dataset, _ in self.unit.ios(run.id)}
+        names = sorted(
+            (io, self.unit.namespace_name(row.namespace), row.name)
+            for io, row in ((io, self.unit.dataset_rows([number])[0]) for io, number in told)
+        )
+        text = "\0".join(f"{io}\0{place}\0{name}" for io, place, name in names)
+        whole = f"{self.unit.namespace_name(job.namespace)}\0{job.name}\0{text}"
+        return xxh3_128_digest(whole.encode())
+
+
+def _live(run: RunRow, event: Event) -> None:
+    if event.kind is EventType.OTHER:
+        return
+    time = event.time
+    run.started_at = time if run.started_at is None else min(run.started_at, time)
+    rank = gravity(event.kind)
+    if rank is None:
+        return
+    if run.ended_at is None or run.ending is None or (time, rank) < (run.ended_at, run.ending):
+        run.ended_at, run.ending = time, rank
+
+
+def settle_state(run: RunRow) -> None:
+    """Work out the run's state and when its lease runs out."""
+    lapsed = run.lapsed_at is not None and run.heard_at <= run.lapsed_at
+    run.state = state_of(run.ending, run.started_at is not None, lapsed)
+    if run.ending is None:
+        run.ended_at = run.lapsed_at if lapsed else None
+    is_due = run.state in (RunState.RUNNING, RunState.NEW) and run.lease is not None
+    run.deadline = run.heard_at + run.lease if is_due and run.lease else None
+
+
+def settle_parents(unit: Unit) -> None:
+    """Give parents that send no events of their own the state of the runs below them."""
+    todo, seen = unit.parents, set[int]()
+    while todo:
+        unit.flush()
+        seen |= todo
+        above: set[int] = set()
+        for number in sorted(todo):
+            parent = unit.run_row(number)
+            if not parent.own:
+                _follow(unit, parent)
+                if parent.parent is not None:
+                    above.add(parent.parent)
+        todo = above - seen
+    unit.parents = set()
+
+
+def _follow(unit: Unit, parent: RunRow) -> None:
+    rows = _speakers_below(unit, parent.id)
+    parent.state = state_of_children([RunState(row[0]) for row in rows])
+    parent.created_at = min((row[1] for row in rows), default=parent.job_at)
+    parent.started_at = min((row[2] for row in rows if row[2] is not None), default=None)
+    parent.updated_at = max((row[3] for row in rows), default=parent.job_at)
+    ended = parent.state not in (RunState.RUNNING, RunState.NEW)
+    parent.ended_at = max((row[4] for row in rows if row[4]), default=None) if ended else None
+    unit.changed_runs.add(parent.id)
+
+
+def _speakers_below(unit: Unit, run: int) -> list[tuple[Any, ...]]:
+    """The runs with events of their own below one, past those without."""
+    level, seen, found = [run], {run}, list[tuple[Any, ...]]()
+    while level:
+        rows = unit.session.all(
+            "SELECT state, created_at, started_at, updated_at, ended_at, own, id FROM run "
+            "WHERE parent = ANY(?)", level,
+        )  # fmt: skip
+        found += [row for row in rows if row[5]]
+        level = [row[6] for row in rows if not row[5] and row[6] not in seen]
+        seen.update(level)
+    return found
+
+
+def _time_of(text: str | None) -> int | None:
+    try:
+        return parse_moment(text) if text else None
+    except (ValueError, OverflowError):
+        return None
