@@ -24,6 +24,10 @@ $(STAMP): requirements.txt pyproject.toml
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
+.PHONY: demo
+demo: $(STAMP) ## Set everything up and run the platform with the lineage server
+	$(BIN)/headwater up
+
 .PHONY: lock
 lock: ## Renew requirements.txt from pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
