@@ -211,6 +211,7 @@ class ColumnWalk:
             or any(
                 self._roots[d] == column[0] and column[1] in f for d, f in mapping.fed_by.items()
             )
+            or any((self._roots[g.dataset], g.field) == column for g in mapping.dataset)
             for mapping in mappings
         )
 

@@ -235,11 +235,10 @@ def list_versions(
         "SELECT count(*) FROM run_io io JOIN dataset d ON d.id = io.dataset "
         "WHERE d.root = ? AND io.io = 1", root,
     )[0][0]  # fmt: skip
-    if total == 0 or len(rows) < limit:
-        first = _first_read_row(reading, root)
-        rows += first if offset <= total else []
-        total += len(first)
-    return _versions(reading, rows), total
+    first = _first_read_row(reading, root)
+    if len(rows) < limit and offset <= total:
+        rows += first
+    return _versions(reading, rows), total + len(first)
 
 
 def _first_read_row(reading: Reading, root: int) -> list[Any]:
@@ -247,9 +246,12 @@ def _first_read_row(reading: Reading, root: int) -> list[Any]:
     rows = reading.session.all(
         f"{_VERSION} WHERE d.root = ? AND io.io = 0 AND NOT EXISTS (SELECT 1 FROM run_io w "
         "JOIN dataset x ON x.id = w.dataset WHERE x.root = d.root AND w.io = 1 "
-        "AND w.since <= io.since) ORDER BY io.since, r.uuid LIMIT 1", root,
+        "AND w.since <= io.since) AND io.since = (SELECT min(w.since) FROM run_io w "
+        "JOIN dataset x ON x.id = w.dataset WHERE x.root = d.root AND w.io = 0)", root,
     )  # fmt: skip
-    return [(*row[:8], first_read(reading, root), *row[9:]) for row in rows]
+    # Of several at that moment, the one by which `first_read` names the version.
+    rows.sort(key=lambda row: (row[9], row[11], row[12], row[13] or b""))
+    return [(*row[:8], first_read(reading, root), *row[9:]) for row in rows[:1]]
 
 
 def find_version(reading: Reading, root: int | None, version: bytes) -> DatasetVersion | None:

@@ -118,7 +118,11 @@ class Unit:
         return number
 
     def _find_namespace(self, name: str, time: int) -> tuple[int, int]:
-        row = first(self.session.all("SELECT id, created_at FROM namespace WHERE name = ?", name))
+        row = first(
+            self.session.all("SELECT id, created_at, hidden FROM namespace WHERE name = ?", name)
+        )
+        if row is not None and row[2]:
+            self.session.run("UPDATE namespace SET hidden = ? WHERE id = ?", False, row[0])
         if row is None:
             row = (self.new_id("namespace"), time)
             self.session.run(_ADD["namespace"], row[0], name, "anonymous", None, time, time, False)

@@ -1,0 +1,196 @@
+"""Column lineage, both ways from any column."""
+
+from typing import Any
+
+import pytest
+
+from server.api import Api
+from server.events import (
+    as_bytes,
+    comes_from,
+    dataset,
+    dataset_event,
+    facet,
+    job_event,
+    lineage,
+    run_event,
+    schema,
+)
+from server.tables import FOREVER, rows, when
+
+ORDERS = dataset("orders", schema=schema("price:decimal", "shop"))
+TOTALS = dataset(
+    "totals",
+    schema=schema("total:decimal", "shop"),
+    columnLineage=lineage(
+        total=[comes_from("orders", "price")], shop=[comes_from("orders", "shop")]
+    ),
+)
+
+
+def field(name: str, of: str) -> str:
+    return f"datasetField:db:{of}:{name}"
+
+
+def test_a_source_column_leads_downstream(api: Api) -> None:
+    api.send(run_event(inputs=[ORDERS], outputs=[TOTALS]))
+    found = api.columns(field("price", "orders"), withDownstream="true")
+    assert set(found) == {field("price", "orders"), field("total", "totals")}
+
+
+def test_a_column_leads_upstream_and_edges_are_reversed_as_in_marquez(api: Api) -> None:
+    api.send(run_event(inputs=[ORDERS], outputs=[TOTALS]))
+    found = api.columns(field("total", "totals"))
+    assert set(found) == {field("price", "orders"), field("total", "totals")}
+    assert found[field("total", "totals")]["inEdges"] == [
+        {"origin": field("total", "totals"), "destination": field("price", "orders")}
+    ]
+    told = found[field("total", "totals")]["data"]
+    assert (told["field"], told["fieldType"]) == ("total", "decimal")
+    assert [i["field"] for i in told["inputFields"]] == ["price"]
+
+
+def test_columns_are_followed_over_several_jobs_as_deep_as_asked(api: Api) -> None:
+    for step in range(3):
+        out = dataset(
+            f"t{step + 1}",
+            schema=schema("x"),
+            columnLineage=lineage(x=[comes_from(f"t{step}", "x")]),
+        )
+        api.send(run_event("COMPLETE", step, run=f"r{step}", job=f"j{step}", outputs=[out]))
+    assert set(api.columns(field("x", "t3"))) == {field("x", f"t{n}") for n in range(4)}
+    assert set(api.columns(field("x", "t3"), depth=1)) == {field("x", "t3"), field("x", "t2")}
+    down = api.columns(field("x", "t0"), withDownstream="true", depth=2)
+    assert set(down) == {field("x", f"t{n}") for n in range(3)}
+
+
+def test_columns_that_left_a_schema_leave_the_column_graph(api: Api) -> None:
+    api.send(run_event("COMPLETE", 1, run="a", inputs=[ORDERS], outputs=[TOTALS]))
+    fewer = dataset("totals", schema=schema("shop"), columnLineage=lineage(shop=[]))
+    api.send(run_event("COMPLETE", 2, run="b", inputs=[ORDERS], outputs=[fewer]))
+    assert api.columns(field("price", "orders"), withDownstream="true") == {}
+    assert api.status("/column-lineage", nodeId=field("total", "totals")) == 404
+    assert [c["name"] for c in api.dataset("totals")["columnLineage"] or []] == ["shop"]
+
+
+def test_a_mapping_whose_column_is_gone_expires_though_the_mapping_stays(api: Api) -> None:
+    api.send(run_event("COMPLETE", 1, run="a", inputs=[ORDERS], outputs=[TOTALS]))
+    api.send(dataset_event(2, dataset("totals", schema=schema("shop"))))
+    assert set(api.columns("dataset:db:totals")) == {
+        field("shop", "orders"),
+        field("shop", "totals"),
+    }
+
+
+def test_old_mappings_keep_their_times(api: Api) -> None:
+    other = dataset("totals", columnLineage=lineage(total=[comes_from("orders", "tax")]))
+    api.send(run_event("COMPLETE", 5, run="b", outputs=[other]))
+    api.send(run_event("COMPLETE", 1, run="a", outputs=[TOTALS]))
+    found = {(row[2], row[3]): row[4] for row in rows(api.store_url, "mapping_span")}
+    assert set(found) == {(when(1), when(5)), (when(5), FOREVER)}
+    assert "price" in found[when(1), when(5)]
+    assert "tax" in found[when(5), FOREVER]
+    assert rows(api.store_url, "schema_span") == {
+        ("db:totals", 1, when(1), FOREVER, ("total", "shop"))
+    }
+
+
+def test_a_job_that_no_longer_writes_a_dataset_leaves_its_column_graph(api: Api) -> None:
+    api.send(run_event("COMPLETE", 1, run="a", inputs=[ORDERS], outputs=[TOTALS]))
+    api.send(run_event("COMPLETE", 2, run="b", inputs=[ORDERS], outputs=["elsewhere"]))
+    assert api.columns("dataset:db:totals") == {}
+
+
+def test_a_job_events_column_lineage_is_kept(api: Api) -> None:
+    api.send(job_event(inputs=[ORDERS], outputs=[TOTALS]))
+    assert field("price", "orders") in api.columns(field("total", "totals"))
+
+
+def test_a_dataset_events_column_lineage_is_kept(api: Api) -> None:
+    api.send(dataset_event(1, ORDERS), dataset_event(2, TOTALS))
+    assert field("price", "orders") in api.columns(field("total", "totals"))
+
+
+def test_dataset_level_lineage_reaches_every_column(api: Api) -> None:
+    told = lineage(total=[comes_from("orders", "price")])
+    told["dataset"] = [comes_from("filters", "active")]
+    out = dataset("totals", schema=schema("total", "count"), columnLineage=told)
+    api.send(run_event(outputs=[out]))
+    assert set(api.columns(field("count", "totals"))) == {
+        field("count", "totals"), field("active", "filters")
+    }  # fmt: skip
+    down = api.columns(field("active", "filters"), withDownstream="true")
+    assert set(down) == {field(n, "totals") for n in ("total", "count")} | {
+        field("active", "filters")
+    }
+
+
+def test_transformations_are_told_in_detail(api: Api) -> None:
+    step = {"type": "DIRECT", "subtype": "AGGREGATION", "description": "sum", "masking": True}
+    told = lineage(total=[comes_from("orders", "price", transformations=[step])])
+    api.send(run_event(outputs=[dataset("totals", schema=schema("total"), columnLineage=told)]))
+    found = api.columns(field("total", "totals"), detail="true")
+    given = found[field("total", "totals")]["data"]["inputFields"][0]
+    assert given["transformations"] == [step]
+    assert given["job"] == {"namespace": "jobs", "name": "job"}
+
+
+def test_the_older_form_of_column_lineage_is_understood(api: Api) -> None:
+    told = facet(
+        fields={
+            "total": {
+                "inputFields": [comes_from("orders", "price")],
+                "transformationDescription": "sum of prices",
+                "transformationType": "MASKED",
+            }
+        }
+    )
+    api.send(run_event(outputs=[dataset("totals", schema=schema("total"), columnLineage=told)]))
+    data = api.columns(field("total", "totals"))[field("total", "totals")]["data"]
+    assert data["transformationDescription"] == "sum of prices"
+    assert data["transformationType"] == "MASKED"
+
+
+def test_nested_fields_are_columns_with_dotted_names(api: Api) -> None:
+    nested = {
+        "name": "address",
+        "type": "struct",
+        "fields": [{"name": "city", "type": "string", "fields": [{"name": "code", "type": "int"}]}],
+    }
+    told = lineage(**{"address.city.code": [comes_from("orders", "price")]})
+    out = dataset("people", schema=facet(fields=[nested]), columnLineage=told)
+    api.send(run_event(outputs=[out]))
+    names = [f["name"] for f in api.dataset("people")["fields"]]
+    assert names == ["address", "address.city", "address.city.code"]
+    assert field("price", "orders") in api.columns(field("address.city.code", "people"))
+    found = api.get("/search", q="city.code", filter="FIELD")["results"]
+    assert [r["nodeId"] for r in found] == [field("address.city.code", "people")]
+
+
+def test_an_unknown_column_is_not_found(api: Api) -> None:
+    api.send(run_event(outputs=[TOTALS]))
+    assert api.status("/column-lineage", nodeId=field("nothing", "totals")) == 404
+
+
+def test_a_table_of_twenty_thousand_columns_is_stored_and_readable(api: Api) -> None:
+    names = [f"column_{n}" for n in range(20_000)]
+    told: dict[str, Any] = lineage(**{n: [comes_from("wide", n)] for n in names})
+    out = dataset("wider", schema=schema(*names), columnLineage=told)
+    answer = api.post(
+        as_bytes(run_event(inputs=[dataset("wide", schema=schema(*names))], outputs=[out]))
+    )
+    assert answer.status_code == 201
+    assert len(api.dataset("wider")["fields"]) == 20_000
+    assert set(api.columns(field("column_19999", "wider"))) == {
+        field("column_19999", "wider"), field("column_19999", "wide")
+    }  # fmt: skip
+    assert len(api.columns("dataset:db:wider")) == 40_000
+
+
+@pytest.mark.parametrize("sign", ["#", ":", "/", " ", "?", "%41", "é", "漢", "🐟", "'", '"', "\\"])
+def test_column_names_hold_any_characters(api: Api, sign: str) -> None:
+    name = f"a{sign}b"
+    told = lineage(**{name: [comes_from("orders", name)]})
+    fields = facet(fields=[{"name": name, "type": "string"}])
+    api.send(run_event(outputs=[dataset("totals", schema=fields, columnLineage=told)]))
+    assert field(name, "orders") in api.columns(field(name, "totals"))
