@@ -12,7 +12,8 @@ from capture.tables import create_tables
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--renew-golden", action="store_true", help="write what is captured now")
-    parser.addoption("--oracle-queries", type=int, default=25, help="random queries to try")
+    parser.addoption("--oracle-queries", type=int, default=60, help="random queries to try")
+    parser.addoption("--tpc", default="tpch", help="benchmarks for the oracle: tpch,tpcds")
 
 
 @pytest.fixture(scope="session")
@@ -44,9 +45,17 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.stop()
 
 
-@pytest.fixture
-def here() -> Path:
-    return Path(__file__).parent
+@pytest.fixture(scope="session")
+def oracle_queries(pytestconfig: pytest.Config) -> int:
+    return int(pytestconfig.getoption("--oracle-queries"))
+
+
+@pytest.fixture(scope="session")
+def report() -> Path:
+    """Where the oracle writes its figures, for whoever wants to read them."""
+    path = Path(".pytest_cache") / "oracle.txt"
+    path.parent.mkdir(exist_ok=True)
+    return path
 
 
 @pytest.fixture(scope="session")
