@@ -7,7 +7,10 @@
     ├── StoreError           the lineage store cannot be used
     │   ├── UnknownStore     an address that names no kind of store
     │   └── StoreUnreachable the database did not open
-    └── EventRejected        an event that cannot be accepted
+    ├── EventRejected        an event that cannot be accepted
+    └── CaptureError         capture cannot be attached as asked
+        ├── BadSetting       a setting of capture that cannot be used
+        └── SparkMissing     there is no Spark to observe
 
 A class takes facts, keeps them as attributes, writes its own message, and says in its
 hint what to do. `exit_code` is what the command line ends with.
@@ -88,4 +91,31 @@ class EventRejected(HeadwaterError):
         super().__init__(
             f"{field}: {reason}" if field else reason,
             hint="Compare the event with the OpenLineage specification",
+        )
+
+
+class CaptureError(HeadwaterError):
+    """Capture cannot be attached as asked."""
+
+
+class BadSetting(CaptureError):
+    """A setting of capture that cannot be used."""
+
+    exit_code = 2
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            f"a setting of capture cannot be used: {reason}",
+            hint="The settings are listed in docs/capture.md",
+        )
+
+
+class SparkMissing(CaptureError):
+    """There is no Spark to observe."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "pyspark is not installed here",
+            hint="Install it beside headwater: pip install pyspark",
         )

@@ -91,7 +91,7 @@ def glue(region: str, account: str, database: str, table: str) -> Symlink:
 def jdbc(url: str, table: str) -> Dataset:
     """A table of a database reached by JDBC; credentials in the address are left out."""
     kind, _, rest = url.removeprefix("jdbc:").partition(":")
-    if kind in ("oracle",):
+    if kind == "oracle":
         rest = "//" + rest.rpartition("@")[2].lstrip("/")
     match = _HOST.match(re.sub(r"^//[^/@]*@", "//", rest))
     if match is None:

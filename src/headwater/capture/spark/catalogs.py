@@ -1,4 +1,4 @@
-"""Names tables by their catalogs: the physical place is the dataset, the catalog's name a symlink."""
+"""Names tables by their catalogs: the place is the dataset, the catalog's name a symlink."""
 
 from headwater.capture.datasets import naming
 from headwater.capture.datasets.naming import Dataset, Symlink

@@ -43,11 +43,11 @@ class Leaves:
     def of(self, leaf: Java) -> list[Dataset]:
         """The datasets that one leaf reads."""
         kind = class_name(leaf)
-        if kind in ("StreamingRelationV2",):
+        if kind == "StreamingRelationV2":
             return self._stream_v2(leaf)
         if kind in ("StreamingRelation", "StreamingExecutionRelation"):
             return self._stream_v1(leaf)
-        if kind in ("HiveTableRelation",):
+        if kind == "HiveTableRelation":
             return [self._catalogs.v1(leaf.tableMeta())]
         if kind.startswith("LogicalRelation"):
             return self._relation(leaf)
