@@ -38,7 +38,7 @@ class Receiver:
         return found
 
     def wait_for(self, condition: Callable[["Receiver"], object], seconds: float = 60) -> None:
-        until(lambda: condition(self), seconds, lambda: self._seen())
+        until(lambda: condition(self), seconds, self._seen)
 
     def _seen(self) -> str:
         return str([(e["job"]["name"], e["eventType"]) for e in self.events])

@@ -11,12 +11,9 @@ import time
 import uuid
 from collections import deque
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-from openlineage.client import OpenLineageClient
-from openlineage.client.event_v2 import RunEvent
-
-from headwater.capture.events import Event, to_client
+from headwater.capture.events import Event
 from headwater.capture.guard import Guard
 from headwater.capture.settings import Settings
 from headwater.capture.spool import Spool, abandoned
@@ -29,9 +26,9 @@ _REFUSALS = frozenset({400, 404, 405, 413, 415, 422})
 
 
 class Client(Protocol):
-    """The part of openlineage-python's client that is used."""
+    """What delivers events."""
 
-    def emit(self, event: RunEvent) -> None:
+    def emit(self, event: Event) -> None:
         """Send one event, or raise."""
 
 
@@ -41,7 +38,7 @@ class Emitter:
     def __init__(self, settings: Settings, client: Client | None = None) -> None:
         self._settings = settings
         self._guard = Guard()
-        self._client = client or make_client(settings)
+        self._client = client
         self._base, self._name = Path(settings.spool_dir), uuid.uuid4().hex
         self._limit = int(settings.spool_megabytes * 1_000_000)
         self._spool = Spool(self._base, self._name, self._limit)
@@ -92,6 +89,7 @@ class Emitter:
             spool.close()
 
     def _run(self) -> None:
+        self._guard.run("configuring OpenLineage", self._connect)
         pause = _FIRST_PAUSE
         while not self._closing:
             spool, number, event = self._next()
@@ -108,6 +106,13 @@ class Emitter:
                     self._wake.wait(timeout=pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
 
+    def _connect(self) -> None:
+        if self._client is None:
+            # A second or two to import, which the job should not wait for.
+            from headwater.capture.client import OpenLineage  # noqa: PLC0415
+
+            self._client = OpenLineage(self._settings)
+
     def _next(self) -> tuple[Spool, int, Event | None]:
         while self._inherited:
             spool = self._inherited[0]
@@ -120,37 +125,25 @@ class Emitter:
         return (self._spool, *found) if found is not None else (self._spool, -1, None)
 
     def _deliver(self, event: Event) -> bool:
-        try:
-            self._client.emit(to_client(event))
-        except Exception as error:
-            status = getattr(getattr(error, "response", None), "status_code", None)
-            if status in _REFUSALS:
-                self.refused += 1
-                self._complain(f"the backend refused an event: {error}")
-                return True
-            self._complain(f"the backend is not reached, events wait on disk: {error}")
+        client = self._client
+        if client is None:
             return False
-        self.sent += 1
-        if self._failing:
-            self._failing = False
-            log.warning("headwater: the backend is reached again")
-        return True
+        error = self._guard.attempt(lambda: client.emit(event))
+        if error is None:
+            self.sent += 1
+            if self._failing:
+                self._failing = False
+                log.warning("headwater: the backend is reached again")
+            return True
+        status = getattr(getattr(error, "response", None), "status_code", None)
+        if status in _REFUSALS:
+            self.refused += 1
+            self._complain(f"the backend refused an event: {error}")
+            return True
+        self._complain(f"the backend is not reached, events wait on disk: {error}")
+        return False
 
     def _complain(self, reason: str) -> None:
         if not self._failing:
             self._failing = True
             log.warning("headwater: %s", reason)
-
-
-def make_client(settings: Settings) -> Client:
-    """A client of openlineage-python: by URL if one is set, else by its own configuration."""
-    if settings.url is None:
-        return OpenLineageClient()
-    transport: dict[str, Any] = {
-        "type": "http",
-        "url": settings.url,
-        "retry": {"total": 0},
-    }
-    if settings.api_key:
-        transport["auth"] = {"type": "api_key", "apiKey": settings.api_key}
-    return OpenLineageClient(config={"transport": transport})

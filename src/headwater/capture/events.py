@@ -6,7 +6,6 @@ from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
-from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
 
 from headwater.version import __version__
 
@@ -75,16 +74,3 @@ def run_event(
 def is_heartbeat(event: Event) -> bool:
     """Whether an event may be lost: it only says that a run goes on."""
     return event["eventType"] == Moment.RUNNING and not event["inputs"] and not event["outputs"]
-
-
-def to_client(event: Event) -> RunEvent:
-    """The event in the form that openlineage-python's transports take."""
-    return RunEvent(
-        eventType=RunState(event["eventType"]),
-        eventTime=event["eventTime"],
-        producer=event["producer"],
-        run=Run(event["run"]["runId"], event["run"]["facets"]),
-        job=Job(event["job"]["namespace"], event["job"]["name"], event["job"]["facets"]),
-        inputs=[InputDataset(d["namespace"], d["name"], d["facets"]) for d in event["inputs"]],
-        outputs=[OutputDataset(d["namespace"], d["name"], d["facets"]) for d in event["outputs"]],
-    )

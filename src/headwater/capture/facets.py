@@ -3,19 +3,25 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from openlineage.client.generated.column_lineage_dataset import ColumnLineageDatasetFacet
-from openlineage.client.generated.error_message_run import ErrorMessageRunFacet
-from openlineage.client.generated.job_type_job import JobTypeJobFacet
-from openlineage.client.generated.parent_run import ParentRunFacet
-from openlineage.client.generated.processing_engine_run import ProcessingEngineRunFacet
-from openlineage.client.generated.schema_dataset import SchemaDatasetFacet
-from openlineage.client.generated.symlinks_dataset import SymlinksDatasetFacet
-
 from headwater.capture.datasets.naming import Dataset
 from headwater.capture.events import PRODUCER, Event, RunName
 from headwater.capture.plan.lineage import Edge
 from headwater.capture.plan.sources import Field
 from headwater.version import __version__
+
+_SPEC = "https://openlineage.io/spec/facets"
+SCHEMAS = {
+    name: f"{_SPEC}/{version}/{name}.json#/$defs/{name}"
+    for name, version in {
+        "ColumnLineageDatasetFacet": "1-2-0",
+        "ErrorMessageRunFacet": "1-0-1",
+        "JobTypeJobFacet": "2-0-4",
+        "ParentRunFacet": "1-2-0",
+        "ProcessingEngineRunFacet": "1-1-1",
+        "SchemaDatasetFacet": "1-2-0",
+        "SymlinksDatasetFacet": "1-0-1",
+    }.items()
+}
 
 # Beyond this many entries, what holds for all columns is said once for the dataset.
 _MOST_ENTRIES = 5_000
@@ -36,13 +42,13 @@ def own_facet(name: str, **fields: Any) -> dict[str, Any]:
 
 def schema(fields: Iterable[Field]) -> dict[str, Any]:
     """The schema facet of a dataset."""
-    return facet(SchemaDatasetFacet._get_schema(), fields=[_field(f.name, f.type) for f in fields])
+    return facet(SCHEMAS["SchemaDatasetFacet"], fields=[_field(f.name, f.type) for f in fields])
 
 
 def symlinks(dataset: Dataset) -> dict[str, Any]:
     """The other names of a dataset."""
     return facet(
-        SymlinksDatasetFacet._get_schema(),
+        SCHEMAS["SymlinksDatasetFacet"],
         identifiers=[
             {"namespace": s.namespace, "name": s.name, "type": s.type} for s in dataset.symlinks
         ],
@@ -71,16 +77,16 @@ def column_lineage(
         return None
     if len(listed) * len(common) > _MOST_ENTRIES:
         fields = {name: {"inputFields": inputs} for name, inputs in own.items()}
-        return facet(ColumnLineageDatasetFacet._get_schema(), fields=fields, dataset=common)
+        return facet(SCHEMAS["ColumnLineageDatasetFacet"], fields=fields, dataset=common)
     fields = {name: {"inputFields": _inputs(edges | rows, datasets)} for name, edges in listed}
-    return facet(ColumnLineageDatasetFacet._get_schema(), fields=fields)
+    return facet(SCHEMAS["ColumnLineageDatasetFacet"], fields=fields)
 
 
 def error_message(text: str, stack: str | None = None) -> dict[str, Any]:
     """Why a run failed or was aborted."""
     extra = {"stackTrace": stack} if stack else {}
     return facet(
-        ErrorMessageRunFacet._get_schema(),
+        SCHEMAS["ErrorMessageRunFacet"],
         message=text,
         programmingLanguage="PYTHON",
         **extra,
@@ -90,7 +96,7 @@ def error_message(text: str, stack: str | None = None) -> dict[str, Any]:
 def parent(run: RunName) -> dict[str, Any]:
     """The run that this one belongs to."""
     return facet(
-        ParentRunFacet._get_schema(),
+        SCHEMAS["ParentRunFacet"],
         run={"runId": run.run_id},
         job={"namespace": run.job.namespace, "name": run.job.name},
     )
@@ -100,7 +106,7 @@ def job_type(processing: str, kind: str, *, emission: str | None = None) -> dict
     """What sort of job this is; `emission` says how its events follow each other."""
     extra = {"emissionPattern": emission} if emission else {}
     return facet(
-        JobTypeJobFacet._get_schema(),
+        SCHEMAS["JobTypeJobFacet"],
         processingType=processing,
         integration="SPARK",
         jobType=kind,
@@ -111,7 +117,7 @@ def job_type(processing: str, kind: str, *, emission: str | None = None) -> dict
 def processing_engine(version: str) -> dict[str, Any]:
     """Spark and its version."""
     return facet(
-        ProcessingEngineRunFacet._get_schema(),
+        SCHEMAS["ProcessingEngineRunFacet"],
         name="spark",
         version=version,
         openlineageAdapterVersion=__version__,

@@ -6,7 +6,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from headwater.capture.plan.lineage import Column, Edge, Edges, Effect, Note, Relation
-from headwater.capture.plan.reader import ExpressionRule, Reader, RelationRule
+from headwater.capture.plan.reader import ExpressionRule, Ids, Reader, RelationRule
 from headwater.capture.plan.rules import (
     basic,
     combining,
@@ -47,6 +47,12 @@ class PlanLineage(Struct, frozen=True):
     relation: Relation
     write: str | None = None
     row_notes: frozenset[Note] = frozenset()
+    adopted: frozenset[Ids] = frozenset()
+
+    @property
+    def ids(self) -> Ids:
+        """The ids of the output, which find it again in a plan that reads it."""
+        return tuple(i for i, _, _ in self.relation.columns)
 
     @property
     def columns(self) -> tuple[tuple[str, Column], ...]:
@@ -73,19 +79,24 @@ class PlanLineage(Struct, frozen=True):
         return {note: tuple(found[note]) for note in sorted(found)}
 
 
-def analyze(plan: str | Node, given: "PlanLineage | None" = None) -> PlanLineage:
+def analyze(plan: str | Node, handed: "Mapping[Ids, PlanLineage] | None" = None) -> PlanLineage:
     """The column lineage of an analyzed plan, as `toJSON()` wrote it.
 
-    `given` is the lineage of a streaming query whose micro-batch this plan reads: the rows
-    handed to a `foreachBatch` function are that query's output.
+    `handed` are the streaming queries that hand their micro-batches to a function, by the
+    ids of their output: where a plan reads such a micro-batch, it goes on from that query.
     """
     root = parse(plan) if isinstance(plan, str) else plan
-    reader = Reader(_table(RELATION_RULES), _table(EXPRESSION_RULES), subqueries.LAZY | writes.LAZY)
-    if given is not None:
-        reader.sources.extend(given.sources)
-        reader.given = given.relation
+    lazy = subqueries.LAZY | writes.LAZY
+    reader = Reader(_table(RELATION_RULES), _table(EXPRESSION_RULES), lazy)
+    reader.handed = {ids: (q.sources, q.relation) for ids, q in (handed or {}).items()}
     relation = reader.relation(root)
-    return PlanLineage(tuple(reader.sources), relation, writes.kind_of(root), reader.row_notes)
+    return PlanLineage(
+        tuple(reader.sources),
+        relation,
+        writes.kind_of(root),
+        reader.row_notes,
+        frozenset(reader.adopted),
+    )
 
 
 def _table(tables: tuple[Mapping[str, R], ...]) -> dict[str, R]:

@@ -5,7 +5,7 @@ A rule is a function of a node and of what its children put out. The tables of r
 on everything below it, and is noted by name.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from headwater.capture.plan.lineage import (
     Column,
@@ -22,6 +22,9 @@ from headwater.capture.plan.tree import Node, fold
 
 # Every expression of Catalyst itself is a function of its children and nothing else.
 _CATALYST = "org.apache.spark.sql.catalyst"
+
+
+Ids = tuple[int, ...]
 
 
 class Scope:
@@ -69,7 +72,8 @@ class Reader:
         self.sources: list[Source] = []
         self.ctes: dict[int, Relation] = {}
         self.loops: dict[int, Relation] = {}
-        self.given: Relation | None = None
+        self.handed: Mapping[Ids, tuple[tuple[Source, ...], Relation]] = {}
+        self.adopted: set[Ids] = set()
         self.row_notes: frozenset[Note] = frozenset()
 
     def relation(self, plan: Node, outer: Scope | None = None) -> Relation:
@@ -111,9 +115,21 @@ class Reader:
     def source(self, node: Node) -> Relation:
         """What a leaf that reads a dataset puts out."""
         found = source_of(node)
-        if found not in self.sources:
-            self.sources.append(found)
-        return relation_of(found, self.sources.index(found))
+        return relation_of(found, self._place(found))
+
+    def adopt(self, ids: Ids) -> Relation | None:
+        """What a streaming query handed over, if its output has these ids."""
+        if ids not in self.handed:
+            return None
+        self.adopted.add(ids)
+        sources, relation = self.handed[ids]
+        places = [self._place(source) for source in sources]
+        return moved(relation, places)
+
+    def _place(self, source: Source) -> int:
+        if source not in self.sources:
+            self.sources.append(source)
+        return self.sources.index(source)
 
     def named(
         self, expressions: Iterable[Node], scope: Scope
@@ -173,6 +189,30 @@ def noted(relation: Relation, note: Note) -> Relation:
     columns = tuple((i, name, column.with_note(note)) for i, name, column in relation.columns)
     return Relation(
         columns, relation.rows, relation.presence, relation.watermark, relation.streaming
+    )
+
+
+def moved(relation: Relation, places: Sequence[int]) -> Relation:
+    """The same relation in a plan where its sources have other positions."""
+    columns = tuple((i, name, _moved(column, places)) for i, name, column in relation.columns)
+    return Relation(
+        columns,
+        _moved_edges(relation.rows, places),
+        frozenset(origin._replace(source=places[origin.source]) for origin in relation.presence),
+    )
+
+
+def _moved(column: Column, places: Sequence[int]) -> Column:
+    fields = None
+    if column.fields is not None:
+        fields = {name: _moved(field, places) for name, field in column.fields.items()}
+    return Column(_moved_edges(column.edges, places), fields, column.notes, column.decoded)
+
+
+def _moved_edges(edges: Edges, places: Sequence[int]) -> Edges:
+    return frozenset(
+        edge._replace(origin=edge.origin._replace(source=places[edge.origin.source]))
+        for edge in edges
     )
 
 

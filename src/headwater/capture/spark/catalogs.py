@@ -1,16 +1,22 @@
 """Names tables by their catalogs: the place is the dataset, the catalog's name a symlink."""
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
 from headwater.capture.datasets import naming
 from headwater.capture.datasets.naming import Dataset, Symlink
 from headwater.capture.spark.jvm import Java, call, option
 
 _SESSION_CATALOG = "spark_catalog"
+# A row-level operation wraps Spark's table, which wraps Iceberg's own.
+_MOST_WRAPPERS = 3
 
 
 class Catalogs:
     """Reads the catalogs of one session."""
 
     def __init__(self, session: Java) -> None:
+        self._session = session
         self._conf = session.conf()
         self._hadoop = session.sparkContext().hadoopConfiguration()
 
@@ -21,6 +27,10 @@ class Catalogs:
         name = f"{database}.{identifier.table()}"
         symlink = self._session_symlink(name)
         place = call(table, "location")
+        if place is None:
+            # A table about to be made has no place yet; once made, the catalog knows it.
+            made = call(self._session, "sessionState", "catalog")
+            place = call(_attempt(made, "getTableMetadata", identifier), "location")
         if place is None:
             return Dataset(symlink.namespace, symlink.name)
         dataset = naming.location(str(place.toString()))
@@ -45,10 +55,12 @@ class Catalogs:
         return self._location(table)
 
     def _location(self, table: Java) -> str | None:
-        iceberg = call(table, "table")
-        found = call(iceberg, "location")
-        if found is not None:
-            return str(found)
+        inner = table
+        for _ in range(_MOST_WRAPPERS):
+            inner = call(inner, "table")
+            found = call(inner, "location")
+            if found is not None:
+                return str(found)
         properties = call(table, "properties")
         place = properties.get("location") if properties is not None else None
         return str(place) if place else None
@@ -93,3 +105,10 @@ class Catalogs:
     def _hadoop_value(self, key: str) -> str | None:
         value = self._hadoop.get(key)
         return str(value) if value else None
+
+
+def _attempt(thing: Java, method: str, argument: Java) -> Java | None:
+    try:
+        return getattr(thing, method)(argument)
+    except (Py4JError, PySparkException):
+        return None

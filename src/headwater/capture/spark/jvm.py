@@ -3,7 +3,9 @@
 import re
 from typing import Any
 
+from py4j.java_collections import JavaMap
 from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 
 Java = Any
 
@@ -27,7 +29,7 @@ def string_map(options: Java) -> dict[str, str]:
     """A Scala or Java map of strings, with its keys in lower case."""
     if options is None:
         return {}
-    if hasattr(options, "items"):
+    if isinstance(options, JavaMap):
         return {str(key).lower(): str(value) for key, value in options.items()}
     pairs = seq(options.toSeq())
     return {str(pair._1()).lower(): str(pair._2()) for pair in pairs}
@@ -46,13 +48,13 @@ def private_field(thing: Java, name: str) -> Java:
 
 
 def call(thing: Java, *path: str) -> Java | None:
-    """A chain of calls without arguments; None if the JVM has no such method."""
+    """A chain of calls without arguments; None if there is no such method, or it raises."""
     for name in path:
         if thing is None:
             return None
         try:
             thing = getattr(thing, name)()
-        except Py4JError:
+        except (Py4JError, PySparkException):
             return None
     return thing
 

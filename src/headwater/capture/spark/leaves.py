@@ -1,6 +1,7 @@
 """Names the leaves of a plan: which datasets each one reads."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 
 from headwater.capture.datasets import naming
@@ -20,6 +21,9 @@ from headwater.capture.spark.jvm import (
 _NO_DATASET = frozenset({"rate", "rate-micro-batch", "socket", "memory", "console", "noop"})
 
 
+_ID = re.compile(r"#(\d+)\D*$")
+
+
 class Leaves:
     """Finds the JVM's leaves of plans, and the datasets behind them."""
 
@@ -31,7 +35,7 @@ class Leaves:
         wanted = {source.ids: index for index, source in enumerate(sources)}
         found: dict[int, tuple[Dataset, ...]] = {}
         for leaf in self._leaves(plan):
-            index = wanted.get(tuple(int(a.exprId().id()) for a in seq(leaf.output())))
+            index = wanted.get(_ids(leaf))
             if index is None or index in found:
                 continue
             fields = sources[index].fields
@@ -129,6 +133,13 @@ class Leaves:
         if kind == "KafkaRelation":
             return list(topics(string_map(private_field(relation, "sourceOptions"))))
         return []
+
+
+def _ids(leaf: Java) -> tuple[int, ...]:
+    """The ids of a leaf's output, out of one call: `name#12L` for each attribute."""
+    text = str(leaf.output().mkString("\0"))
+    found = (_ID.search(part) for part in text.split("\0") if part)
+    return tuple(int(match[1]) for match in found if match)
 
 
 def topics(options: Mapping[str, str]) -> Iterator[Dataset]:

@@ -22,9 +22,8 @@ def _rdd(
     reader: Reader, node: Node, _inputs: tuple[Relation, ...], _outer: Scope | None
 ) -> Relation:
     """Rows from an RDD: those of the query that handed its micro-batch over, or unknown."""
-    given = reader.given
-    ids = [expr_id(attribute) for attribute in node.trees("output")]
-    if given is not None and [i for i, _, _ in given.columns] == ids:
+    given = reader.adopt(tuple(expr_id(attribute) for attribute in node.trees("output")))
+    if given is not None:
         return given
     return noted(made_up(node), Note("unknown", f"rows of an RDD ({node.type_name})"))
 

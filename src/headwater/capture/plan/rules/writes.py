@@ -3,6 +3,7 @@
 from headwater.capture.plan.lineage import Column, Effect, Relation, merge
 from headwater.capture.plan.reader import Reader, RelationRule, Scope, together
 from headwater.capture.plan.rules.basic import replace
+from headwater.capture.plan.sources import expr_id
 from headwater.capture.plan.tree import Node
 
 _APPENDS = (
@@ -21,14 +22,13 @@ _APPENDS = (
     "CreateDataSourceTableAsSelectCommand",
     "CreateHiveTableAsSelectCommand",
     "OptimizedCreateHiveTableAsSelectCommand",
-    "ReplaceData",
-    "WriteDelta",
 )
+_INSTRUCTIONS = ("matchedInstructions", "notMatchedInstructions", "notMatchedBySourceInstructions")
 
 
 def kind_of(root: Node) -> str | None:
     """The command at the root of a plan that writes, or None for a plain query."""
-    return root.type_name if root.type_name in RULES else None
+    return root.type_name if root.type_name in LAZY else None
 
 
 def _write(
@@ -77,6 +77,34 @@ def _merge(
     return replace(both, written.columns, rows)
 
 
+def _row_level(
+    reader: Reader, node: Node, inputs: tuple[Relation, ...], outer: Scope | None
+) -> Relation:
+    """A rewritten MERGE or UPDATE: only the table's own columns are written."""
+    written = _write(reader, node, inputs, outer)
+    table = _target(reader, node, "table", outer) if node.tree("table") else Relation(())
+    names = {name for _, name, _ in table.columns}
+    columns = tuple(c for c in written.columns if c[1] in names or not names)
+    return replace(written, columns)
+
+
+def _merge_rows(
+    reader: Reader, node: Node, inputs: tuple[Relation, ...], outer: Scope | None
+) -> Relation:
+    """Each row by the first instruction whose condition holds."""
+    scope = Scope.over(inputs, outer)
+    instructions = [tree for field in _INSTRUCTIONS for tree in node.trees(field)]
+    conditions = [tree for i in instructions for tree in i.trees("condition")]
+    rows = reader.edges(conditions, scope, Effect.CONDITIONAL)
+    lists = [i.trees(field) for i in instructions for field in ("output", "otherOutput")]
+    values = [[reader.column(e, scope) for e in expressions] for expressions in lists]
+    columns = tuple(
+        (expr_id(a), str(a.get("name")), merge(row[n] for row in values if n < len(row)))
+        for n, a in enumerate(node.trees("output"))
+    )
+    return replace(inputs[0], columns, rows)
+
+
 def _target(reader: Reader, node: Node, field: str, outer: Scope | None) -> Relation:
     plan = node.tree(field)
     return reader.relation(plan, outer) if plan is not None else Relation(())
@@ -97,10 +125,13 @@ def _assigned(
     return replace(table, columns)
 
 
-LAZY = frozenset({*_APPENDS, "DeleteFromTable", "UpdateTable", "MergeIntoTable"})
+_ROW_LEVEL = ("ReplaceData", "WriteDelta")
+LAZY = frozenset({*_APPENDS, *_ROW_LEVEL, "DeleteFromTable", "UpdateTable", "MergeIntoTable"})
 
 RULES: dict[str, RelationRule] = {
     **dict.fromkeys(_APPENDS, _write),
+    **dict.fromkeys(_ROW_LEVEL, _row_level),
+    "MergeRows": _merge_rows,
     "DeleteFromTable": _delete,
     "UpdateTable": _update,
     "MergeIntoTable": _merge,
