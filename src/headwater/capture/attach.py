@@ -5,6 +5,7 @@ import os
 import threading
 import traceback
 import uuid
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.capture import facets
@@ -12,6 +13,7 @@ from headwater.capture.emitter import Emitter
 from headwater.capture.endings import Endings
 from headwater.capture.events import JobName, Moment, RunName
 from headwater.capture.guard import Guard
+from headwater.capture.restarts import Restarts
 from headwater.capture.runs import Runs
 from headwater.capture.settings import PREFIX, Settings, read_settings
 from headwater.capture.spark.batches import Batches, snake
@@ -68,7 +70,10 @@ class Capture:
         )
         self._start_application(str(session.version()))
         extractor = Extractor(session)
-        self._streams = Streams(session, self.runs, extractor, self._guard, self.application)
+        restarts = Restarts(Path(settings.spool_dir).with_name("queries"))
+        self._streams = Streams(
+            session, self.runs, extractor, self._guard, self.application, restarts
+        )
         batches = Batches(session, self.runs, extractor, self._streams, self.application)
         self._worker = Worker(self._guard, self._tick)
         self._hooks = Hooks(
@@ -95,10 +100,11 @@ class Capture:
     def over(self) -> None:
         """The driver ends: everything that still runs ends with it."""
         moment, reason = Moment.COMPLETE, "the driver ended while the query was running"
-        if isinstance(self._error, Exception):
-            moment = Moment.FAIL
-        elif self._signal or isinstance(self._error, KeyboardInterrupt):
+        if self._signal or isinstance(self._error, KeyboardInterrupt):
+            # A call into Spark that a signal interrupts may raise anything.
             moment, reason = Moment.ABORT, f"the driver was ended by {self._signal or 'SIGINT'}"
+        elif self._error is not None:
+            moment = Moment.FAIL
         self._finish(moment, reason)
 
     def _finish(self, moment: Moment, reason: str) -> None:

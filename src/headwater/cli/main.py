@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from headwater.cli import capture
 from headwater.errors import HeadwaterError
 from headwater.version import __version__
 
@@ -33,6 +34,9 @@ def _root(
     ] = False,
 ) -> None:
     """Hold the options of the bare command."""
+
+
+capture.register(app)
 
 
 def main() -> None:

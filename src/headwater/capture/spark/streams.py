@@ -8,6 +8,7 @@ from headwater.capture import facets
 from headwater.capture.events import JobName, Moment, RunName
 from headwater.capture.guard import Guard
 from headwater.capture.plan.reader import Ids
+from headwater.capture.restarts import Restarts
 from headwater.capture.runs import Runs
 from headwater.capture.spark.extract import Described, Extractor
 from headwater.capture.spark.jvm import Java, call, class_name, option
@@ -34,9 +35,16 @@ class Streams:
     """Every streaming query of a session that is running."""
 
     def __init__(
-        self, session: Java, runs: Runs, extractor: Extractor, guard: Guard, parent: RunName
+        self,
+        session: Java,
+        runs: Runs,
+        extractor: Extractor,
+        guard: Guard,
+        parent: RunName,
+        restarts: Restarts,
     ) -> None:
         self._manager = session.streams()
+        self._restarts = restarts
         self._runs, self._extractor, self._guard, self._parent = runs, extractor, guard, parent
         self._version = str(session.version())
         self._streams: dict[str, Stream] = {}
@@ -55,6 +63,7 @@ class Streams:
             run_facets={
                 "parent": facets.parent(self._parent),
                 "processing_engine": facets.processing_engine(self._version),
+                "headwater_query": self._restarts.facet(query_id, run_id),
             },
         )
         query = self._manager.get(query_id)
