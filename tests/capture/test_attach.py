@@ -134,15 +134,18 @@ def test_failing_function_fails_the_query_once(
 def test_query_that_fails_before_its_first_batch(
     captured: Receiver, arriving: DataFrame, tmp_path: Path
 ) -> None:
-    (tmp_path / "in" / "a.json").unlink()
-    (tmp_path / "in").rmdir()
+    offsets = tmp_path / "checkpoint" / "offsets"
+    offsets.mkdir(parents=True)
+    (offsets / "0").write_text("no offsets at all")
     query = start(arriving, "stillborn", tmp_path)
     with pytest.raises(StreamingQueryException):
         query.awaitTermination()
     last = ended(captured, "stillborn")
     assert last["eventType"] == "FAIL"
-    assert "PATH_NOT_FOUND" in last["run"]["facets"]["errorMessage"]["message"]
+    assert last["run"]["facets"]["errorMessage"]["message"]
+    assert "headwater_progress" not in last["run"]["facets"]
     assert captured.types("stillborn")[0] == "START"
+    assert last["inputs"][0]["name"] == str(tmp_path / "in")
 
 
 def test_writes_in_a_batch_function_belong_to_the_query(

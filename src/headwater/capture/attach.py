@@ -28,11 +28,24 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("headwater.capture")
 
+_CONNECT = (
+    "headwater: this is a Spark Connect session. Its plans are in the server, where capture "
+    "cannot read them, so nothing is captured here. Attach in a classic session, or put "
+    "OpenLineage's listener into the Connect server."
+)
+
 _attached: dict[int, "Capture"] = {}
 _lock = threading.Lock()
 
 
-def attach(spark: "SparkSession", **arguments: Any) -> "Capture":
+class Detached:
+    """Stands for a capture that observes nothing."""
+
+    def detach(self) -> None:
+        """Do nothing."""
+
+
+def attach(spark: "SparkSession", **arguments: Any) -> "Capture | Detached":
     """Observe a Spark session; settings not given come from Spark's conf and the environment.
 
     Attaching twice to one Spark context is the same as attaching once.
@@ -41,9 +54,14 @@ def attach(spark: "SparkSession", **arguments: Any) -> "Capture":
         BadSetting: a setting that cannot be used.
 
     """
+    if not hasattr(spark, "_jsparkSession"):
+        log.warning(_CONNECT)
+        return Detached()
     context = spark.sparkContext
     conf = {key: value for key, value in context.getConf().getAll() if key.startswith(PREFIX)}
     settings = read_settings(arguments, conf, os.environ)
+    if settings.disabled:
+        return Detached()
     with _lock:
         known = _attached.get(id(context))
         if known is None:
