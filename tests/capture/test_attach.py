@@ -12,7 +12,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 import headwater
 from capture.receiver import Receiver
-from capture.waiting import until
 
 Event = dict[str, Any]
 
@@ -255,7 +254,7 @@ def test_spark_table_is_reported_once_for_create_as_select(
     source = last["inputs"][0]["facets"]["symlinks"]["identifiers"][0]
     assert source["name"] == "default.orders"
     spark.sql("insert into made select item, 1 from orders")
-    until(lambda: captured.types("capture_tests")[-1] == "RUNNING", 30)
+    ended(captured, "capture_tests.execute_insert_into_hadoop_fs_relation_command.default_made")
     assert not [e for e in captured.events if "create_data_source" in e["job"]["name"]]
 
 

@@ -78,6 +78,7 @@ class Capture:
         self._error: BaseException | None = None
         self._signal: str | None = None
         self._finished = threading.Lock()
+        self._ready = threading.Event()
         session: Any = spark._jsparkSession
         context = spark.sparkContext
         name = settings.app_name or snake(context.appName or "spark")
@@ -88,12 +89,14 @@ class Capture:
         )
         self._start_application(str(session.version()))
         extractor = Extractor(session)
+        # Threads that last: each thread that talks to the JVM costs a connection for good.
+        self._worker = Worker(self._guard, "headwater-capture", self._tick)
+        self._planner = Worker(self._guard, "headwater-plans")
         restarts = Restarts(Path(settings.spool_dir).with_name("queries"))
         self._streams = Streams(
-            session, self.runs, extractor, self._guard, self.application, restarts
+            session, self.runs, extractor, self._planner, self.application, restarts
         )
         batches = Batches(session, self.runs, extractor, self._streams, self.application)
-        self._worker = Worker(self._guard, self._tick)
         self._hooks = Hooks(
             spark,
             StreamingListener(self._streams, self._guard, self._worker),
@@ -102,6 +105,7 @@ class Capture:
             on_query_stop=self._streams.stopping,
         )
         self._endings = Endings(self)
+        self._ready.set()
 
     def detach(self) -> None:
         """Stop observing; runs that are under way are reported as ABORT."""
@@ -135,6 +139,7 @@ class Capture:
         self._abort_streams(reason)
         self._end_application(moment, reason)
         self._worker.close()
+        self._planner.close()
         self._hooks.remove()
         self._endings.remove()
         self.emitter.close()
@@ -152,6 +157,8 @@ class Capture:
                 self.runs.end(run.run_id, Moment.ABORT, reason)
 
     def _tick(self) -> None:
+        if not self._ready.is_set():
+            return
         code = self._hooks.jvm_exit_code()
         if code is not None:
             self._jvm_died(code)

@@ -13,13 +13,13 @@ _TICK = 0.5
 class Worker:
     """Runs tasks one after the other, and a tick in between."""
 
-    def __init__(self, guard: Guard, tick: Callable[[], object]) -> None:
+    def __init__(self, guard: Guard, name: str, tick: Callable[[], object] = bool) -> None:
         self._guard, self._tick = guard, tick
         self._tasks: queue.SimpleQueue[tuple[str, Callable[[], object]]] = queue.SimpleQueue()
         self._open = 0
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="headwater-capture", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
     def do(self, what: str, task: Callable[[], object]) -> None:

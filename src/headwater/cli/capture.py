@@ -79,6 +79,8 @@ def submit(
         from headwater.capture import bootstrap
 
         arguments = [*options, str(Path(bootstrap.__file__)), *application]
+    # spark-submit would take whatever `python3` is, which may know nothing of Headwater.
+    environ.setdefault("PYSPARK_PYTHON", sys.executable)
     binary = _spark_submit()
     os.execve(binary, [binary, *arguments], environ)  # noqa: S606
 

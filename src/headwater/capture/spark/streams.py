@@ -6,13 +6,13 @@ from typing import Any
 
 from headwater.capture import facets
 from headwater.capture.events import JobName, Moment, RunName
-from headwater.capture.guard import Guard
 from headwater.capture.plan.reader import Ids
 from headwater.capture.restarts import Restarts
 from headwater.capture.runs import Runs
 from headwater.capture.spark.extract import Described, Extractor
 from headwater.capture.spark.jvm import Java, call, class_name, option
 from headwater.capture.spark.snapshots import Snapshots
+from headwater.capture.worker import Worker
 
 _INITIALIZATION_MS = 10_000
 # How long the end of a query waits for the reading of its plan.
@@ -39,13 +39,14 @@ class Streams:
         session: Java,
         runs: Runs,
         extractor: Extractor,
-        guard: Guard,
+        planner: Worker,
         parent: RunName,
         restarts: Restarts,
     ) -> None:
         self._manager = session.streams()
         self._restarts = restarts
-        self._runs, self._extractor, self._guard, self._parent = runs, extractor, guard, parent
+        self._runs, self._extractor, self._parent = runs, extractor, parent
+        self._planner = planner
         self._version = str(session.version())
         self._streams: dict[str, Stream] = {}
         self._stopped: set[str] = set()
@@ -69,11 +70,7 @@ class Streams:
         query = self._manager.get(query_id)
         execution = call(query, "streamingQuery") or query
         stream = self._streams[run_id] = Stream(run, query_id, execution)
-        threading.Thread(
-            target=lambda: self._guard.run("a streaming plan", lambda: self._describe(stream)),
-            name=f"headwater-plan-{name}",
-            daemon=True,
-        ).start()
+        self._planner.do("a streaming plan", lambda: self._describe(stream))
 
     def progressed(self, event: Java) -> None:
         """A micro-batch is done."""
