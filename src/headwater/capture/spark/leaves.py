@@ -21,6 +21,8 @@ from headwater.capture.spark.jvm import (
 _NO_DATASET = frozenset({"rate", "rate-micro-batch", "socket", "memory", "console", "noop"})
 
 
+# What Iceberg appends to a table's name to select a state of it.
+_SELECTORS = ("branch_", "tag_", "snapshot_id_", "at_timestamp_")
 _ID = re.compile(r"#(\d+)\D*$")
 
 
@@ -109,7 +111,7 @@ class Leaves:
     ) -> list[Dataset]:
         if "url" in options and ("dbtable" in options or class_name(table) == "JDBCTable"):
             return [naming.jdbc(options["url"], options.get("dbtable") or str(table.name()))]
-        name = ".".join([*identifier.namespace(), identifier.name()]) if identifier else None
+        name = table_name(identifier) if identifier else None
         found = self._catalogs.v2(table, str(catalog.name()) if catalog else None, name)
         if found is not None:
             return [found]
@@ -133,6 +135,14 @@ class Leaves:
         if kind == "KafkaRelation":
             return list(topics(string_map(private_field(relation, "sourceOptions"))))
         return []
+
+
+def table_name(identifier: Java) -> str:
+    """A catalog's name of a table; a branch or a moment of it is still that table."""
+    parts = [*map(str, identifier.namespace()), str(identifier.name())]
+    if len(parts) > 1 and parts[-1].startswith(_SELECTORS):
+        parts.pop()
+    return ".".join(parts)
 
 
 def _ids(leaf: Java) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from headwater.capture.datasets import naming
 from headwater.capture.datasets.naming import Dataset
 from headwater.capture.spark.catalogs import Catalogs
 from headwater.capture.spark.jvm import Java, call, class_name, option, string_map
-from headwater.capture.spark.leaves import Leaves
+from headwater.capture.spark.leaves import Leaves, table_name
 
 _FILE_SINK = re.compile(r"^FileSink\[(.*)\]$")
 
@@ -65,8 +65,7 @@ class Sinks:
         if catalog is None or identifier is None:
             return None
         table = catalog.loadTable(identifier)
-        qualified = ".".join([*identifier.namespace(), identifier.name()])
-        return self._catalogs.v2(table, str(catalog.name()), qualified)
+        return self._catalogs.v2(table, str(catalog.name()), table_name(identifier))
 
 
 _V2_WRITES = frozenset(
