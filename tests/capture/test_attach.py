@@ -12,6 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 import headwater
 from capture.receiver import Receiver
+from headwater.capture.attach import Detached
 
 Event = dict[str, Any]
 
@@ -21,6 +22,15 @@ def receiver() -> Iterator[Receiver]:
     receiver = Receiver()
     yield receiver
     receiver.close()
+
+
+def test_capture_that_cannot_be_set_up_does_no_harm(
+    spark: SparkSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    capture = headwater.attach(spark, url="http://127.0.0.1:1", spool_dir="/proc/none/spool")
+    assert isinstance(capture, Detached)
+    assert "the job goes on" in caplog.text
+    assert spark.range(3).count() == 3
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """Events leave in order, wait on disk while the backend is away, and never hold up a job."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -119,6 +120,8 @@ def test_spool_of_a_killed_process_is_delivered_by_the_next(
     )
     killed = subprocess.run([sys.executable, script, str(tmp_path / "spool")], check=False)
     assert killed.returncode == -9
+    left = next((tmp_path / "spool").iterdir())
+    os.utime(left, (1, 1))
     emitter = Emitter(settings(tmp_path, receiver.url))
     emitter.emit(numbered(Moment.START, 3))
     emitter.close()
@@ -128,6 +131,7 @@ def test_spool_of_a_killed_process_is_delivered_by_the_next(
 def test_spool_of_a_living_process_is_left_alone(tmp_path: Path, receiver: Receiver) -> None:
     one = Emitter(settings(tmp_path, "http://127.0.0.1:1"))
     one.emit(numbered(Moment.START, 0))
+    os.utime(next((tmp_path / "spool").iterdir()), (1, 1))
     two = Emitter(settings(tmp_path, receiver.url))
     two.emit(numbered(Moment.START, 1))
     two.close()

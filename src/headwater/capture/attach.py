@@ -3,6 +3,7 @@
 import logging
 import os
 import threading
+import time
 import traceback
 import uuid
 from pathlib import Path
@@ -36,6 +37,9 @@ _CONNECT = (
 
 _attached: dict[int, "Capture"] = {}
 _lock = threading.Lock()
+_guard = Guard()
+# A signal that the driver outlives by this much did not end it.
+_SIGNAL_SECONDS = 30.0
 
 
 class Detached:
@@ -63,10 +67,13 @@ def attach(spark: "SparkSession", **arguments: Any) -> "Capture | Detached":
     if settings.disabled:
         return Detached()
     with _lock:
-        known = _attached.get(id(context))
-        if known is None:
-            known = _attached[id(context)] = Capture(spark, settings)
-        return known
+        if id(context) not in _attached:
+            _guard.run("attaching", lambda: _attach(spark, settings))
+        return _attached.get(id(context)) or Detached()
+
+
+def _attach(spark: "SparkSession", settings: Settings) -> None:
+    _attached[id(spark.sparkContext)] = Capture(spark, settings)
 
 
 class Capture:
@@ -77,6 +84,8 @@ class Capture:
         self._guard = Guard()
         self._error: BaseException | None = None
         self._signal: str | None = None
+        self._signalled_at = 0.0
+        self._pid = os.getpid()
         self._finished = threading.Lock()
         self._ready = threading.Event()
         session: Any = spark._jsparkSession
@@ -113,7 +122,7 @@ class Capture:
 
     def interrupted(self, by: str) -> None:
         """Note a signal."""
-        self._signal = by
+        self._signal, self._signalled_at = by, time.monotonic()
 
     def failed(self, error: BaseException) -> None:
         """Note an exception that nobody caught."""
@@ -121,6 +130,10 @@ class Capture:
 
     def over(self) -> None:
         """The driver ends: everything that still runs ends with it."""
+        if os.getpid() != self._pid:
+            return  # a forked child ends, not the driver
+        if time.monotonic() - self._signalled_at > _SIGNAL_SECONDS:
+            self._signal = None
         moment, reason = Moment.COMPLETE, "the driver ended while the query was running"
         if self._signal or isinstance(self._error, KeyboardInterrupt):
             # A call into Spark that a signal interrupts may raise anything.

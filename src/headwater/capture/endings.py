@@ -39,7 +39,9 @@ class Endings:
         atexit.register(self._ending.over)
         if threading.current_thread() is threading.main_thread():
             for number in _SIGNALS:
-                self._previous[number] = signal.signal(number, self._signalled)
+                # What is ignored, as SIGHUP under nohup, or not Python's, is left alone.
+                if signal.getsignal(number) not in (signal.SIG_IGN, None):
+                    self._previous[number] = signal.signal(number, self._signalled)
 
     def remove(self) -> None:
         """Put back what was there before."""
@@ -58,7 +60,7 @@ class Endings:
         if callable(previous):
             handler: Callable[[int, FrameType | None], Any] = previous
             handler(number, frame)
-        elif previous != signal.SIG_IGN:
+        else:
             self._ending.over()
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)

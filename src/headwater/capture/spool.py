@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -16,6 +17,7 @@ from typing import IO
 from headwater.capture.events import Event, is_heartbeat
 
 _HEARTBEAT, _LASTING = "h", "e"
+_SETTLED_SECONDS = 2.0
 
 
 class Spool:
@@ -100,11 +102,20 @@ class Spool:
 def abandoned(base: Path, own: str, limit_bytes: int) -> Iterator[Spool]:
     """The spools of processes that are gone, oldest first."""
     folders = [path for path in base.glob("*") if path.is_dir() and path.name != own]
-    for folder in sorted(folders, key=lambda path: path.stat().st_mtime):
+    for folder in sorted(folders, key=_changed):
+        if time.time() - _changed(folder) < _SETTLED_SECONDS:
+            continue  # perhaps just made, and about to be locked
         try:
             yield Spool(base, folder.name, limit_bytes)
         except BlockingIOError:
             continue
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return time.time()
 
 
 def _locked(folder: Path) -> IO[bytes]:
