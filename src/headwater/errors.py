@@ -11,6 +11,9 @@
     │   ├── UnknownStore     an address that names no kind of store
     │   └── StoreUnreachable the database did not open
     ├── EventRejected        an event that cannot be accepted
+    ├── CaptureError         capture cannot be attached as asked
+    │   ├── BadSetting       a setting of capture that cannot be used
+    │   └── SparkMissing     there is no Spark to observe
     └── StackError           the local platform cannot do what was asked
         ├── StackExtraMissing   a package of the `stack` extra is not installed
         ├── JavaMissing         no Java that is new enough
@@ -145,6 +148,33 @@ class EventRejected(HeadwaterError):
         super().__init__(
             f"{field}: {reason}" if field else reason,
             hint="Compare the event with the OpenLineage specification",
+        )
+
+
+class CaptureError(HeadwaterError):
+    """Capture cannot be attached as asked."""
+
+
+class BadSetting(CaptureError):
+    """A setting of capture that cannot be used."""
+
+    exit_code = 2
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            f"a setting of capture cannot be used: {reason}",
+            hint="The settings are listed in docs/capture.md",
+        )
+
+
+class SparkMissing(CaptureError):
+    """There is no Spark to observe."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "pyspark is not installed here",
+            hint="Install it beside headwater: pip install pyspark",
         )
 
 

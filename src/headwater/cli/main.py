@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from headwater.cli import stack
+from headwater.cli import capture, stack
 from headwater.cli.events import events
 from headwater.cli.help import EPILOG, Command, Front
 from headwater.cli.lineage import lineage
@@ -50,6 +50,7 @@ def _root(
 for command in (lineage, runs, events, search):
     app.command(rich_help_panel="Lineage", cls=Command)(command)
 app.command(rich_help_panel="Server", cls=Command)(server)
+capture.register(app)
 stack.register(app)
 
 

@@ -1,0 +1,50 @@
+"""Runs an application unchanged, with capture attached to each Spark session that it makes.
+
+`headwater run` and `headwater submit` start Python with this module in front of the
+application. The process is the application's own: its arguments, exit code and signals.
+"""
+
+import os
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+from headwater.capture.guard import Guard
+
+OFFICIAL = "io.openlineage.spark.agent.OpenLineageSparkListener"
+
+
+def observe_sessions() -> None:
+    """From now on, attach to every session that `getOrCreate` gives out."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - the user's Spark, or none at all
+
+    from headwater.capture.attach import attach  # noqa: PLC0415
+
+    builder: Any = SparkSession.Builder
+    original, guard = builder.getOrCreate, Guard()
+
+    def get_or_create(self: Any) -> SparkSession:
+        session: SparkSession = original(self)
+        guard.run("attaching to a session", lambda: attach(session))
+        return session
+
+    builder.getOrCreate = get_or_create
+
+
+def run_application(path: str, arguments: list[str]) -> None:
+    """Run a Python file as the main program."""
+    sys.argv = [path, *arguments]
+    sys.path[0] = str(Path(path).resolve().parent)
+    runpy.run_path(path, run_name="__main__")
+
+
+def main() -> None:
+    """`python -m headwater.capture.bootstrap app.py …`"""
+    if os.environ.get("HEADWATER_LISTENER", "headwater") == "headwater":
+        Guard().run("observing sessions", observe_sessions)
+    run_application(sys.argv[1], sys.argv[2:])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Names the datasets that a plan reads and writes, by OpenLineage's conventions."""

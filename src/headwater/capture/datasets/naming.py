@@ -1,0 +1,115 @@
+"""OpenLineage's naming conventions as functions of addresses; nothing here knows Spark.
+
+A dataset on a file system is named by its physical location, so that everyone who reaches
+it, by whatever catalog, reports the same one; a catalog's name for it is a symlink.
+"""
+
+import re
+from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
+
+from headwater.capture.plan.sources import Field
+
+_OBJECT_STORES = {"s3a": "s3", "s3n": "s3", "s3": "s3", "gs": "gs", "gcs": "gs", "oss": "oss"}
+_DEFAULT_PORTS = {
+    "postgresql": "5432",
+    "mysql": "3306",
+    "mariadb": "3306",
+    "sqlserver": "1433",
+    "oracle": "1521",
+    "db2": "50000",
+}
+_JDBC_NAMES = {"postgresql": "postgres", "sqlserver": "mssql", "mariadb": "mysql"}
+_HOST = re.compile(r"^//(?P<host>\[[^\]]+\]|[^:/;?]+)(?::(?P<port>\d+))?[/:;]?(?P<rest>.*)$")
+
+
+class Symlink(Struct, frozen=True):
+    """Another name of a dataset: a catalog's, or a place's."""
+
+    namespace: str
+    name: str
+    type: str = "TABLE"
+
+
+class Dataset(Struct, frozen=True):
+    """A dataset as capture reports it."""
+
+    namespace: str
+    name: str
+    symlinks: tuple[Symlink, ...] = ()
+    fields: tuple[Field, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What identifies the dataset."""
+        return self.namespace, self.name
+
+
+def topic(servers: str, name: str) -> Dataset:
+    """A Kafka topic, under the first of its bootstrap servers."""
+    first = servers.split(",", maxsplit=1)[0].strip()
+    address = first.rpartition("://")[2]
+    return Dataset(f"kafka://{address if ':' in address else f'{address}:9092'}", name)
+
+
+def location(uri: str) -> Dataset:
+    """Files at a place: bucket and key, host and path, or a local path."""
+    parts = urlsplit(uri)
+    scheme = parts.scheme.lower()
+    path = unquote(parts.path)
+    while path.endswith("/") and len(path) > 1:
+        path = path[:-1]
+    if scheme in _OBJECT_STORES:
+        return Dataset(f"{_OBJECT_STORES[scheme]}://{parts.netloc}", path.lstrip("/") or "/")
+    if scheme in ("abfs", "abfss", "wasb", "wasbs"):
+        return Dataset(f"{scheme}://{parts.netloc}", path.lstrip("/") or "/")
+    if scheme in ("", "file") or not parts.netloc:
+        return Dataset("file", path if path.startswith("/") else f"/{path}")
+    return Dataset(f"{scheme}://{parts.netloc}", path)
+
+
+def address(uri: str) -> str:
+    """A warehouse's place as a namespace of symlinks."""
+    place = location(uri)
+    if place.namespace == "file":
+        return f"file:{place.name}"
+    return place.namespace if place.name == "/" else f"{place.namespace}/{place.name.lstrip('/')}"
+
+
+def metastore(uris: str, name: str) -> Symlink:
+    """A table's name in a Hive metastore, under the first of its addresses."""
+    parts = urlsplit(uris.split(",", maxsplit=1)[0].strip())
+    return Symlink(f"hive://{parts.netloc}", name)
+
+
+def glue(region: str, account: str, database: str, table: str) -> Symlink:
+    """A table's name in AWS Glue."""
+    return Symlink(f"arn:aws:glue:{region}:{account}", f"table/{database}/{table}")
+
+
+def jdbc(url: str, table: str) -> Dataset:
+    """A table of a database reached by JDBC; credentials in the address are left out."""
+    kind, _, rest = url.removeprefix("jdbc:").partition(":")
+    if kind == "oracle":
+        rest = "//" + rest.rpartition("@")[2].lstrip("/")
+    match = _HOST.match(re.sub(r"^//[^/@]*@", "//", rest))
+    if match is None:
+        place = rest.rpartition("@")[2].partition("?")[0].partition(";")[0]
+        return Dataset(f"{kind}:{place}", table)
+    host, port = match["host"], match["port"] or _DEFAULT_PORTS.get(kind, "")
+    namespace = f"{_JDBC_NAMES.get(kind, kind)}://{host}{f':{port}' if port else ''}"
+    return Dataset(namespace, _jdbc_name(kind, match["rest"], table))
+
+
+def _jdbc_name(kind: str, rest: str, table: str) -> str:
+    database = re.split(r"[?;&]", rest)[0]
+    if kind == "sqlserver":
+        found = re.search(r"database(?:Name)?=([^;]+)", rest, re.IGNORECASE)
+        database = found[1] if found else database
+    parts = [part.strip('"`[]') for part in table.split(".")]
+    if kind in ("postgresql", "sqlserver") and len(parts) == 1:
+        parts.insert(0, "public" if kind == "postgresql" else "dbo")
+    if database and parts[0] != database:
+        parts.insert(0, database)
+    return ".".join(parts)

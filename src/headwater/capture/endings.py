@@ -1,0 +1,72 @@
+"""Notices how a Python driver ends: signals, exceptions, `sys.exit`, the plain end of a script.
+
+Handlers that were there before are kept and called; the process ends as it would have.
+"""
+
+import atexit
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any, Protocol
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class Ending(Protocol):
+    """What is told about the driver's end."""
+
+    def interrupted(self, by: str) -> None:
+        """A signal asks the process to end; it may or may not obey."""
+
+    def failed(self, error: BaseException) -> None:
+        """An exception reached the top of the main thread."""
+
+    def over(self) -> None:
+        """The process ends now."""
+
+
+class Endings:
+    """Installs the handlers, and takes them out again."""
+
+    def __init__(self, ending: Ending) -> None:
+        self._ending = ending
+        self._previous: dict[signal.Signals, Any] = {}
+        self._excepthook = sys.excepthook
+        sys.excepthook = self._uncaught
+        atexit.register(self._ending.over)
+        if threading.current_thread() is threading.main_thread():
+            for number in _SIGNALS:
+                # What is ignored, as SIGHUP under nohup, or not Python's, is left alone.
+                if signal.getsignal(number) not in (signal.SIG_IGN, None):
+                    self._previous[number] = signal.signal(number, self._signalled)
+
+    def remove(self) -> None:
+        """Put back what was there before."""
+        atexit.unregister(self._ending.over)
+        if sys.excepthook == self._uncaught:
+            sys.excepthook = self._excepthook
+        if threading.current_thread() is threading.main_thread():
+            for number, previous in self._previous.items():
+                if signal.getsignal(number) == self._signalled:
+                    signal.signal(number, previous)
+
+    def _signalled(self, number: int, frame: FrameType | None) -> None:
+        name = signal.Signals(number).name
+        self._ending.interrupted(name)
+        previous = self._previous.get(signal.Signals(number))
+        if callable(previous):
+            handler: Callable[[int, FrameType | None], Any] = previous
+            handler(number, frame)
+        else:
+            self._ending.over()
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+    def _uncaught(
+        self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        self._ending.failed(error)
+        self._excepthook(kind, error, trace)

@@ -1,0 +1,76 @@
+"""OpenLineage events as plain JSON values: what is spooled, and what goes out."""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+
+from headwater.version import __version__
+
+PRODUCER = f"urn:headwater:capture:{__version__}"
+
+Facets = Mapping[str, Any]
+Event = dict[str, Any]
+
+
+class Moment(StrEnum):
+    """A run's event types."""
+
+    START = "START"
+    RUNNING = "RUNNING"
+    COMPLETE = "COMPLETE"
+    FAIL = "FAIL"
+    ABORT = "ABORT"
+
+    @property
+    def terminal(self) -> bool:
+        """Whether nothing follows."""
+        return self in (Moment.COMPLETE, Moment.FAIL, Moment.ABORT)
+
+
+class JobName(Struct, frozen=True):
+    """A job, by its namespace and name."""
+
+    namespace: str
+    name: str
+
+
+class RunName(Struct, frozen=True):
+    """One run of a job."""
+
+    run_id: str
+    job: JobName
+
+
+def run_event(
+    moment: Moment,
+    run: RunName,
+    *,
+    at: datetime | None = None,
+    run_facets: Facets | None = None,
+    job_facets: Facets | None = None,
+    inputs: Iterable[Event] = (),
+    outputs: Iterable[Event] = (),
+) -> Event:
+    """One event about a run."""
+    return {
+        "eventType": moment.value,
+        "eventTime": (at or datetime.now(UTC)).isoformat(timespec="microseconds"),
+        "producer": PRODUCER,
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+        "run": {"runId": run.run_id, "facets": dict(run_facets or {})},
+        "job": {
+            "namespace": run.job.namespace,
+            "name": run.job.name,
+            "facets": dict(job_facets or {}),
+        },
+        "inputs": list(inputs),
+        "outputs": list(outputs),
+    }
+
+
+def is_heartbeat(event: Event) -> bool:
+    """Whether an event may be lost: it only says that a run goes on."""
+    return event["eventType"] == Moment.RUNNING and not event["inputs"] and not event["outputs"]

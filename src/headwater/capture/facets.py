@@ -1,0 +1,164 @@
+"""Builds OpenLineage facets out of what capture knows."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from headwater.capture.datasets.naming import Dataset
+from headwater.capture.events import PRODUCER, Event, RunName
+from headwater.capture.plan.lineage import Edge
+from headwater.capture.plan.sources import Field
+from headwater.version import __version__
+
+_SPEC = "https://openlineage.io/spec/facets"
+SCHEMAS = {
+    name: f"{_SPEC}/{version}/{name}.json#/$defs/{name}"
+    for name, version in {
+        "ColumnLineageDatasetFacet": "1-2-0",
+        "ErrorMessageRunFacet": "1-0-1",
+        "JobTypeJobFacet": "2-0-4",
+        "ParentRunFacet": "1-2-0",
+        "ProcessingEngineRunFacet": "1-1-1",
+        "SchemaDatasetFacet": "1-2-0",
+        "SymlinksDatasetFacet": "1-0-1",
+    }.items()
+}
+
+# Beyond this many entries, what holds for all columns is said once for the dataset.
+_MOST_ENTRIES = 5_000
+
+Datasets = Mapping[int, tuple[Dataset, ...]]
+Columns = Iterable[tuple[str, frozenset[Edge]]]
+
+
+def facet(schema: str, **fields: Any) -> dict[str, Any]:
+    """A facet with what every facet carries."""
+    return {"_producer": PRODUCER, "_schemaURL": schema, **fields}
+
+
+def own_facet(name: str, **fields: Any) -> dict[str, Any]:
+    """One of Headwater's own facets; their schemas are in docs/facets."""
+    return facet(f"urn:headwater:facet:{name}:1", **fields)
+
+
+def schema(fields: Iterable[Field]) -> dict[str, Any]:
+    """The schema facet of a dataset."""
+    return facet(SCHEMAS["SchemaDatasetFacet"], fields=[_field(f.name, f.type) for f in fields])
+
+
+def symlinks(dataset: Dataset) -> dict[str, Any]:
+    """The other names of a dataset."""
+    return facet(
+        SCHEMAS["SymlinksDatasetFacet"],
+        identifiers=[
+            {"namespace": s.namespace, "name": s.name, "type": s.type} for s in dataset.symlinks
+        ],
+    )
+
+
+def dataset_json(dataset: Dataset, **facets: Any) -> Event:
+    """A dataset as an event's input or output."""
+    found: dict[str, Any] = {}
+    if dataset.fields:
+        found["schema"] = schema(dataset.fields)
+    if dataset.symlinks:
+        found["symlinks"] = symlinks(dataset)
+    found.update({name: value for name, value in facets.items() if value})
+    return {"namespace": dataset.namespace, "name": dataset.name, "facets": found}
+
+
+def column_lineage(
+    columns: Columns, rows: frozenset[Edge], datasets: Datasets
+) -> dict[str, Any] | None:
+    """The columnLineage facet: each column with its inputs, those that decide rows included."""
+    listed = list(columns)
+    own = {name: _inputs(edges - rows, datasets) for name, edges in listed}
+    common = _inputs(rows, datasets)
+    if not common and not any(own.values()):
+        return None
+    if len(listed) * len(common) > _MOST_ENTRIES:
+        fields = {name: {"inputFields": inputs} for name, inputs in own.items()}
+        return facet(SCHEMAS["ColumnLineageDatasetFacet"], fields=fields, dataset=common)
+    fields = {name: {"inputFields": _inputs(edges | rows, datasets)} for name, edges in listed}
+    return facet(SCHEMAS["ColumnLineageDatasetFacet"], fields=fields)
+
+
+def error_message(text: str, stack: str | None = None) -> dict[str, Any]:
+    """Why a run failed or was aborted."""
+    extra = {"stackTrace": stack} if stack else {}
+    return facet(
+        SCHEMAS["ErrorMessageRunFacet"],
+        message=text,
+        programmingLanguage="PYTHON",
+        **extra,
+    )
+
+
+def parent(run: RunName) -> dict[str, Any]:
+    """The run that this one belongs to."""
+    return facet(
+        SCHEMAS["ParentRunFacet"],
+        run={"runId": run.run_id},
+        job={"namespace": run.job.namespace, "name": run.job.name},
+    )
+
+
+def job_type(processing: str, kind: str, *, emission: str | None = None) -> dict[str, Any]:
+    """What sort of job this is; `emission` says how its events follow each other."""
+    extra = {"emissionPattern": emission} if emission else {}
+    return facet(
+        SCHEMAS["JobTypeJobFacet"],
+        processingType=processing,
+        integration="SPARK",
+        jobType=kind,
+        **extra,
+    )
+
+
+def processing_engine(version: str) -> dict[str, Any]:
+    """Spark and its version."""
+    return facet(
+        SCHEMAS["ProcessingEngineRunFacet"],
+        name="spark",
+        version=version,
+        openlineageAdapterVersion=__version__,
+    )
+
+
+def lease(seconds: float) -> dict[str, Any]:
+    """The promise to be heard from again in time."""
+    return own_facet("lease", seconds=seconds)
+
+
+def _inputs(edges: Iterable[Edge], datasets: Datasets) -> list[dict[str, Any]]:
+    grouped: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for edge in sorted(edges, key=lambda e: (e.origin, e.effect.name, e.masking)):
+        kind, subtype = edge.effect.value
+        for dataset in datasets.get(edge.origin.source, ()):
+            key = (dataset.namespace, dataset.name, edge.origin.field)
+            entry = {
+                "type": kind,
+                "subtype": subtype,
+                "description": "",
+                "masking": edge.masking,
+            }
+            known = grouped.setdefault(key, [])
+            if entry not in known:
+                known.append(entry)
+    return [
+        {"namespace": namespace, "name": name, "field": field, "transformations": entries}
+        for (namespace, name, field), entries in grouped.items()
+    ]
+
+
+def _field(name: str, kind: Any) -> dict[str, Any]:
+    if not isinstance(kind, dict):
+        return {"name": name, "type": str(kind)} if kind is not None else {"name": name}
+    if kind.get("type") == "struct":
+        inner = [_field(f["name"], f["type"]) for f in kind["fields"]]
+        return {"name": name, "type": "struct", "fields": inner}
+    if kind.get("type") == "array":
+        return {"name": name, "type": "array", "fields": [_field("_element", kind["elementType"])]}
+    if kind.get("type") == "map":
+        entries = [_field("key", kind["keyType"]), _field("value", kind["valueType"])]
+        return {"name": name, "type": "map", "fields": entries}
+    return {"name": name, "type": str(kind.get("type"))}

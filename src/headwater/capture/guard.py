@@ -1,0 +1,49 @@
+"""Keeps every fault of capture inside capture: the one place that catches whatever comes.
+
+A job must never fail, stop or wait because it is watched. So each entry from Spark's threads
+and each delivery runs through `attempt`; the first fault of each kind is logged with what to
+report, later ones are counted.
+"""
+
+import logging
+import threading
+import traceback
+from collections import Counter
+from collections.abc import Callable
+
+log = logging.getLogger("headwater.capture")
+
+
+class Guard:
+    """Runs actions, and remembers which of them failed."""
+
+    def __init__(self) -> None:
+        self.faults: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def attempt(self, action: Callable[[], object]) -> Exception | None:
+        """Run an action; what it raises is returned."""
+        try:
+            action()
+        except Exception as error:
+            return error
+        return None
+
+    def run(self, what: str, action: Callable[[], object]) -> bool:
+        """Run an action that should not fail, and log it if it does."""
+        error = self.attempt(action)
+        if error is not None:
+            self._note(what, error)
+        return error is None
+
+    def _note(self, what: str, error: Exception) -> None:
+        with self._lock:
+            self.faults[what] += 1
+            first = self.faults[what] == 1
+        if first:
+            trace = "".join(traceback.format_exception(error))
+            log.warning(
+                "headwater: capture failed at %s; the job goes on. Please report this:\n%s",
+                what,
+                trace,
+            )

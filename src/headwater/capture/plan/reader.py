@@ -1,0 +1,225 @@
+"""Pass two of plan reading: one walk bottom-up, each node by the rule for its kind.
+
+A rule is a function of a node and of what its children put out. The tables of rules live in
+`rules/`, one module for each family of nodes; what no table names is treated as depending
+on everything below it, and is noted by name.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from headwater.capture.plan.lineage import (
+    Column,
+    Edges,
+    Effect,
+    Note,
+    Origin,
+    Relation,
+    changed,
+    merge,
+)
+from headwater.capture.plan.sources import Source, expr_id, relation_of, source_of
+from headwater.capture.plan.tree import Node, fold
+
+# Every expression of Catalyst itself is a function of its children and nothing else.
+_CATALYST = "org.apache.spark.sql.catalyst"
+
+
+Ids = tuple[int, ...]
+
+
+class Scope:
+    """The columns that expressions of one node may name; `outer` is the enclosing query's."""
+
+    __slots__ = ("columns", "outer")
+
+    def __init__(self, columns: Mapping[int, Column], outer: "Scope | None" = None) -> None:
+        self.columns, self.outer = columns, outer
+
+    @classmethod
+    def over(cls, inputs: Iterable[Relation], outer: "Scope | None") -> "Scope":
+        """The scope of a node above `inputs`."""
+        columns: dict[int, Column] = {}
+        for relation in inputs:
+            columns.update(relation.by_id())
+        return cls(columns, outer)
+
+    def find(self, wanted: int) -> Column | None:
+        """The column with this id, here or in an enclosing query."""
+        scope: Scope | None = self
+        while scope is not None:
+            found = scope.columns.get(wanted)
+            if found is not None:
+                return found
+            scope = scope.outer
+        return None
+
+    def everything(self) -> Column:
+        """All columns of this scope as one."""
+        return merge(column.through(Effect.TRANSFORMATION) for column in self.columns.values())
+
+
+class Reader:
+    """Reads one plan: collects its sources and computes what each node puts out."""
+
+    def __init__(
+        self,
+        relation_rules: Mapping[str, "RelationRule"],
+        expression_rules: Mapping[str, "ExpressionRule"],
+        lazy: frozenset[str] = frozenset(),
+    ) -> None:
+        self.relation_rules, self.expression_rules = relation_rules, expression_rules
+        self.lazy = lazy
+        self.sources: list[Source] = []
+        self.ctes: dict[int, Relation] = {}
+        self.loops: dict[int, Relation] = {}
+        self.handed: Mapping[Ids, tuple[tuple[Source, ...], Relation]] = {}
+        self.adopted: set[Ids] = set()
+        self.row_notes: frozenset[Note] = frozenset()
+
+    def relation(self, plan: Node, outer: Scope | None = None) -> Relation:
+        """What a plan puts out."""
+
+        def visit(node: Node, inputs: tuple[Relation, ...]) -> Relation:
+            rule = self.relation_rules.get(node.type_name, unknown_relation)
+            return rule(self, node, inputs, outer)
+
+        return fold(plan, visit, self._eager_children)
+
+    def column(self, expression: Node, scope: Scope) -> Column:
+        """Where an expression's value comes from."""
+
+        def visit(node: Node, inputs: tuple[Column, ...]) -> Column:
+            rule = self.expression_rules.get(node.type_name)
+            if rule is not None:
+                return rule(self, node, inputs, scope)
+            column = merge(c.through(Effect.TRANSFORMATION) for c in inputs)
+            if node.package.startswith(_CATALYST):
+                return column
+            return column.with_note(Note("unknown", node.type_name))
+
+        return fold(expression, visit)
+
+    def columns(self, expressions: Iterable[Node], scope: Scope) -> Column:
+        """Where several values together come from."""
+        return merge(
+            self.column(expression, scope).through(Effect.TRANSFORMATION)
+            for expression in expressions
+        )
+
+    def edges(self, expressions: Iterable[Node], scope: Scope, effect: Effect) -> Edges:
+        """The edges of expressions that decide about rows, with the effect they have."""
+        column = self.columns(expressions, scope)
+        self.row_notes |= column.notes
+        return changed(column.edges, effect)
+
+    def source(self, node: Node) -> Relation:
+        """What a leaf that reads a dataset puts out."""
+        found = source_of(node)
+        return relation_of(found, self._place(found))
+
+    def adopt(self, ids: Ids) -> Relation | None:
+        """What a streaming query handed over, if its output has these ids."""
+        if ids not in self.handed:
+            return None
+        self.adopted.add(ids)
+        sources, relation = self.handed[ids]
+        places = [self._place(source) for source in sources]
+        return moved(relation, places)
+
+    def _place(self, source: Source) -> int:
+        if source not in self.sources:
+            self.sources.append(source)
+        return self.sources.index(source)
+
+    def named(
+        self, expressions: Iterable[Node], scope: Scope
+    ) -> tuple[tuple[int, str, Column], ...]:
+        """The columns of a list of named expressions, such as a projection's."""
+        return tuple((expr_id(e), str(e.get("name")), self.column(e, scope)) for e in expressions)
+
+    def _eager_children(self, node: Node) -> tuple[Node, ...]:
+        return () if node.type_name in self.lazy else node.children
+
+
+RelationRule = Callable[[Reader, Node, tuple[Relation, ...], Scope | None], Relation]
+ExpressionRule = Callable[[Reader, Node, tuple[Column, ...], Scope], Column]
+
+
+def unknown_relation(
+    reader: Reader, node: Node, inputs: tuple[Relation, ...], _outer: Scope | None
+) -> Relation:
+    """A node that no rule names: whatever it puts out depends on everything it takes in."""
+    if not inputs and node.trees("output"):
+        relation = reader.source(node)
+        return noted(relation, Note("unknown", node.type_name))
+    return opaque(inputs, _outputs(node, inputs), Note("unknown", node.type_name))
+
+
+def opaque(inputs: tuple[Relation, ...], output: Iterable[tuple[int, str]], note: Note) -> Relation:
+    """A relation each of whose columns depends on all columns of its inputs."""
+    whole = merge(
+        column.through(Effect.TRANSFORMATION) for r in inputs for _, _, column in r.columns
+    ).with_note(note)
+    below = together(inputs)
+    origins = frozenset(edge.origin for edge in whole.flat())
+    return Relation(
+        tuple((field_id, name, whole) for field_id, name in output),
+        below.rows,
+        below.presence | origins,
+        below.watermark,
+        below.streaming,
+    )
+
+
+def together(inputs: Iterable[Relation]) -> Relation:
+    """Inputs side by side: all their columns, and everything that decides about their rows."""
+    relations = tuple(inputs)
+    presence: frozenset[Origin] = frozenset()
+    return Relation(
+        tuple(column for r in relations for column in r.columns),
+        frozenset().union(*(r.rows for r in relations)),
+        presence.union(*(r.presence for r in relations)),
+        frozenset().union(*(r.watermark for r in relations)),
+        any(r.streaming for r in relations),
+    )
+
+
+def noted(relation: Relation, note: Note) -> Relation:
+    """The same relation with a note on each column."""
+    columns = tuple((i, name, column.with_note(note)) for i, name, column in relation.columns)
+    return Relation(
+        columns, relation.rows, relation.presence, relation.watermark, relation.streaming
+    )
+
+
+def moved(relation: Relation, places: Sequence[int]) -> Relation:
+    """The same relation in a plan where its sources have other positions."""
+    columns = tuple((i, name, _moved(column, places)) for i, name, column in relation.columns)
+    return Relation(
+        columns,
+        _moved_edges(relation.rows, places),
+        frozenset(origin._replace(source=places[origin.source]) for origin in relation.presence),
+    )
+
+
+def _moved(column: Column, places: Sequence[int]) -> Column:
+    fields = None
+    if column.fields is not None:
+        fields = {name: _moved(field, places) for name, field in column.fields.items()}
+    return Column(_moved_edges(column.edges, places), fields, column.notes, column.decoded)
+
+
+def _moved_edges(edges: Edges, places: Sequence[int]) -> Edges:
+    return frozenset(
+        edge._replace(origin=edge.origin._replace(source=places[edge.origin.source]))
+        for edge in edges
+    )
+
+
+def _outputs(node: Node, inputs: tuple[Relation, ...]) -> list[tuple[int, str]]:
+    """The columns an unknown node may put out: those below it, and any that it names itself."""
+    found = {i: name for r in inputs for i, name, _ in r.columns}
+    for expression in node.expressions():
+        if expression.get("exprId") is not None and expression.get("name") is not None:
+            found.setdefault(expr_id(expression), str(expression.get("name")))
+    return list(found.items())

@@ -1,0 +1,1 @@
+"""Rules for plan nodes and expressions, one module for each family."""

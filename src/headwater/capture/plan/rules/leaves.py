@@ -1,0 +1,36 @@
+"""Rules for the leaves of a plan: datasets, made-up rows, and a micro-batch handed over."""
+
+from headwater.capture.plan.lineage import Note, Relation
+from headwater.capture.plan.reader import Reader, RelationRule, Scope, noted
+from headwater.capture.plan.sources import MADE_UP, READS, expr_id, is_made_up, made_up
+from headwater.capture.plan.tree import Node
+
+
+def _read(
+    reader: Reader, node: Node, _inputs: tuple[Relation, ...], _outer: Scope | None
+) -> Relation:
+    return made_up(node) if is_made_up(node) else reader.source(node)
+
+
+def _made_up(
+    _: Reader, node: Node, _inputs: tuple[Relation, ...], _outer: Scope | None
+) -> Relation:
+    return made_up(node)
+
+
+def _rdd(
+    reader: Reader, node: Node, _inputs: tuple[Relation, ...], _outer: Scope | None
+) -> Relation:
+    """Rows from an RDD: those of the query that handed its micro-batch over, or unknown."""
+    given = reader.adopt(tuple(expr_id(attribute) for attribute in node.trees("output")))
+    if given is not None:
+        return given
+    return noted(made_up(node), Note("unknown", f"rows of an RDD ({node.type_name})"))
+
+
+RULES: dict[str, RelationRule] = {
+    **dict.fromkeys(READS, _read),
+    **dict.fromkeys(MADE_UP, _made_up),
+    "LogicalRDD": _rdd,
+    "ExternalRDD": _rdd,
+}

@@ -1,0 +1,95 @@
+"""Spark's progress reports, gathered into the facet that a heartbeat carries."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from headwater.capture import facets
+
+
+class Progress:
+    """What happened in one query since its last event, and in all."""
+
+    def __init__(self, query_id: str) -> None:
+        self._query_id = query_id
+        self._rows = self._batches = 0
+        self._report: Mapping[str, Any] | None = None
+        self._started: dict[int, Any] = {}
+        self._snapshots: list[str] = []
+
+    def add(self, report: Mapping[str, Any]) -> None:
+        """Take in one of Spark's reports."""
+        self._report = report
+        self._batches += 1
+        self._rows += int(report.get("numInputRows") or 0)
+        for number, source in enumerate(_list(report, "sources")):
+            self._started.setdefault(number, source.get("startOffset"))
+
+    def committed(self, snapshots: list[str]) -> None:
+        """Take in the Iceberg snapshots that the query committed."""
+        self._snapshots.extend(snapshots)
+
+    def facet(self) -> dict[str, Any] | None:
+        """The facet for the next event; the offsets after it start where these end."""
+        report = self._report
+        if report is None:
+            return None
+        found = facets.own_facet(
+            "progress",
+            queryId=self._query_id,
+            batchId=report.get("batchId"),
+            batches=self._batches,
+            rows=self._rows,
+            inputRows=report.get("numInputRows"),
+            inputRowsPerSecond=_number(report.get("inputRowsPerSecond")),
+            processedRowsPerSecond=_number(report.get("processedRowsPerSecond")),
+            batchDurationMs=_duration(report),
+            watermark=(report.get("eventTime") or {}).get("watermark"),
+            stateRows=_sum(report, "numRowsTotal"),
+            stateBytes=_sum(report, "memoryUsedBytes"),
+            sources=[self._source(n, s) for n, s in enumerate(_list(report, "sources"))],
+            snapshots=self._snapshots,
+        )
+        self._started, self._snapshots = {}, []
+        return found
+
+    def _source(self, number: int, source: Mapping[str, Any]) -> dict[str, Any]:
+        metrics = source.get("metrics") or {}
+        return {
+            "description": source.get("description"),
+            "rows": source.get("numInputRows"),
+            "startOffset": _offset(self._started.get(number, source.get("startOffset"))),
+            "endOffset": _offset(source.get("endOffset")),
+            "latestOffset": _offset(source.get("latestOffset")),
+            "lag": _number(metrics.get("maxOffsetsBehindLatest")),
+        }
+
+
+def _duration(report: Mapping[str, Any]) -> int | None:
+    measured = report.get("batchDuration")
+    return measured or (report.get("durationMs") or {}).get("triggerExecution")
+
+
+def _sum(report: Mapping[str, Any], key: str) -> int:
+    return sum(int(state.get(key) or 0) for state in _list(report, "stateOperators"))
+
+
+def _list(report: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    return list(report.get(key) or ())
+
+
+def _offset(value: Any) -> Any:
+    if isinstance(value, str) and value[:1] in "{[":
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if number == number and abs(number) != float("inf") else None

@@ -1,0 +1,157 @@
+"""The life of runs: what was sent about each, and what may still be sent.
+
+Knows nothing of Spark. A run starts once and ends once; after its end nothing follows, so
+no COMPLETE can come after a FAIL. While it lives, heartbeats are sent at a steady rate
+however often there is news.
+"""
+
+import threading
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from headwater.capture import facets
+from headwater.capture.events import Event, Moment, RunName, run_event
+from headwater.capture.progress import Progress
+
+# Ids of ended runs that are kept, so that a late word on one of them starts nothing.
+_REMEMBERED = 10_000
+
+
+class Outlet(Protocol):
+    """Where events go."""
+
+    def emit(self, event: Event) -> None:
+        """Take one event."""
+
+
+class Run:
+    """One run, from its start to its end."""
+
+    def __init__(
+        self, name: RunName, job_facets: Mapping[str, Any], run_facets: Mapping[str, Any]
+    ) -> None:
+        self.name = name
+        self.job_facets = dict(job_facets)
+        self.run_facets = dict(run_facets)
+        self.inputs: dict[tuple[str, str], Event] = {}
+        self.outputs: dict[tuple[str, str], Event] = {}
+        self.progress: Progress | None = None
+        self.last_sent = 0.0
+
+
+class Runs:
+    """Every run of one application that capture has seen start."""
+
+    def __init__(self, outlet: Outlet, *, heartbeat: float, lease: float) -> None:
+        self._outlet = outlet
+        self._heartbeat, self._lease = heartbeat, lease
+        self._runs: dict[str, Run] = {}
+        self._ended: dict[str, None] = {}
+        self._lock = threading.RLock()
+
+    def start(
+        self,
+        name: RunName,
+        *,
+        job_facets: Mapping[str, Any],
+        run_facets: Mapping[str, Any],
+        at: datetime | None = None,
+    ) -> None:
+        """A run begins; the same run begins only once."""
+        with self._lock:
+            if name.run_id in self._runs or name.run_id in self._ended:
+                return
+            run = self._runs[name.run_id] = Run(name, job_facets, run_facets)
+            self._send(run, Moment.START, at=at)
+
+    def describe(
+        self,
+        run_id: str,
+        inputs: list[Event],
+        outputs: list[Event],
+        more: Mapping[str, Any] | None = None,
+        *,
+        tell: bool = True,
+    ) -> None:
+        """Datasets of a run become known, or change: a RUNNING event says so at once."""
+        with self._lock:
+            run = self._runs.get(run_id)
+            if run is None:
+                return
+            before = (dict(run.inputs), dict(run.outputs))
+            run.inputs.update({_key(d): d for d in inputs})
+            run.outputs.update({_key(d): d for d in outputs})
+            run.run_facets.update(more or {})
+            if tell and before != (run.inputs, run.outputs):
+                self._send(run, Moment.RUNNING, datasets=True)
+
+    def progressed(self, run_id: str, report: Mapping[str, Any], snapshots: list[str]) -> None:
+        """News of a run's progress, for its next heartbeat."""
+        with self._lock:
+            run = self._runs.get(run_id)
+            if run is not None:
+                run.progress = run.progress or Progress(str(report.get("id")))
+                run.progress.add(report)
+                run.progress.committed(snapshots)
+
+    def beat(self) -> None:
+        """Send the heartbeats that are due."""
+        now = time.monotonic()
+        with self._lock:
+            for run in self._runs.values():
+                if now - run.last_sent >= self._heartbeat:
+                    self._send(run, Moment.RUNNING)
+
+    def end(
+        self, run_id: str, moment: Moment, reason: str | None = None, stack: str | None = None
+    ) -> bool:
+        """A run ends; False if it had ended before, or was never seen."""
+        with self._lock:
+            run = self._runs.pop(run_id, None)
+            if run is None:
+                return False
+            self._ended[run_id] = None
+            while len(self._ended) > _REMEMBERED:
+                self._ended.pop(next(iter(self._ended)))
+            extra = {"errorMessage": facets.error_message(reason, stack)} if reason else {}
+            # A backend may take the last event's datasets for the run's: say them again.
+            self._send(run, moment, extra, datasets=True)
+            return True
+
+    def living(self) -> list[RunName]:
+        """The runs that have not ended, oldest first."""
+        with self._lock:
+            return [run.name for run in self._runs.values()]
+
+    def _send(
+        self,
+        run: Run,
+        moment: Moment,
+        extra: Mapping[str, Any] | None = None,
+        *,
+        at: datetime | None = None,
+        datasets: bool = False,
+    ) -> None:
+        found = {**run.run_facets, **(extra or {})}
+        progress = run.progress.facet() if run.progress is not None else None
+        if progress is not None:
+            found["headwater_progress"] = progress
+        if not moment.terminal:
+            found["headwater_lease"] = facets.lease(self._lease)
+        event = run_event(
+            moment,
+            run.name,
+            at=at or datetime.now(UTC),
+            run_facets=found,
+            job_facets=run.job_facets,
+            inputs=run.inputs.values() if datasets else (),
+            outputs=run.outputs.values() if datasets else (),
+        )
+        run.last_sent = time.monotonic()
+        self._outlet.emit(event)
+
+
+def _key(dataset: Event) -> tuple[str, str]:
+    return dataset["namespace"], dataset["name"]

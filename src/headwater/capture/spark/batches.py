@@ -1,0 +1,114 @@
+"""Follows batch actions: one child job for each write, named as OpenLineage's listener does."""
+
+import re
+import time
+import uuid
+from collections import deque
+from datetime import UTC, datetime, timedelta
+
+from headwater.capture import facets
+from headwater.capture.datasets.naming import Dataset
+from headwater.capture.events import JobName, Moment, RunName
+from headwater.capture.plan.rules.writes import LAZY as WRITES
+from headwater.capture.runs import Runs
+from headwater.capture.spark.extract import Described, Extractor
+from headwater.capture.spark.jvm import Java, call, class_name, message, stack_trace
+from headwater.capture.spark.streams import Streams
+
+# Commands that run another command for the writing itself, which is reported instead.
+_WRAPPERS = frozenset(
+    {
+        "SaveAsV1TableCommand",
+        "CreateDataSourceTableAsSelectCommand",
+        "CreateHiveTableAsSelectCommand",
+        "OptimizedCreateHiveTableAsSelectCommand",
+        "CreateTableAsSelect",
+        "ReplaceTableAsSelect",
+    }
+)
+
+
+class Batches:
+    """Turns finished batch writes into runs."""
+
+    def __init__(
+        self, session: Java, runs: Runs, extractor: Extractor, streams: Streams, parent: RunName
+    ) -> None:
+        self._runs, self._extractor, self._streams = runs, extractor, streams
+        self._parent = parent
+        self._version = str(session.version())
+        self._recent: deque[tuple[float, tuple[str, str]]] = deque(maxlen=64)
+
+    def finished(self, execution: Java, duration_ns: int, error: Java | None, at: float) -> None:
+        """An action is over, well or not; `at` is when, on the monotonic clock."""
+        plan = call(execution, "analyzed")
+        if plan is None or class_name(plan) not in WRITES:
+            return
+        described, adopted = self._extractor.batch(plan, self._streams.handing_over())
+        if adopted:
+            self._stitch(described, adopted)
+            return
+        output = described.output
+        if output is None or self._is_wrapper(plan, output, at - duration_ns / 1e9):
+            return
+        self._recent.append((at, output.key))
+        ago = timedelta(seconds=time.monotonic() - at, microseconds=duration_ns / 1_000)
+        self._report(described, self._job(execution, output), ago, error)
+
+    def _report(
+        self, described: Described, job: JobName, ago: timedelta, error: Java | None
+    ) -> None:
+        run = RunName(str(uuid.uuid4()), job)
+        notes = described.notes()
+        self._runs.start(
+            run,
+            job_facets={"jobType": facets.job_type("BATCH", "SQL_JOB")},
+            run_facets={
+                "parent": facets.parent(self._parent),
+                "processing_engine": facets.processing_engine(self._version),
+                **({"headwater_capture": notes} if notes else {}),
+            },
+            at=datetime.now(UTC) - ago,
+        )
+        self._runs.describe(run.run_id, described.inputs(), described.outputs(), tell=False)
+        if error is None:
+            self._runs.end(run.run_id, Moment.COMPLETE)
+        else:
+            self._runs.end(run.run_id, Moment.FAIL, message(error), stack_trace(error))
+
+    def _stitch(self, described: Described, adopted: frozenset[tuple[int, ...]]) -> None:
+        """A write inside foreachBatch is an output of the streaming query itself."""
+        for ids in adopted:
+            run_id = self._streams.run_of(ids)
+            if run_id is not None:
+                notes = described.notes()
+                self._runs.describe(
+                    run_id,
+                    described.inputs(),
+                    described.outputs(),
+                    {"headwater_capture": notes} if notes else None,
+                )
+
+    def _is_wrapper(self, plan: Java, output: Dataset, started: float) -> bool:
+        if class_name(plan) not in _WRAPPERS:
+            return False
+        return any(key == output.key and at >= started for at, key in self._recent)
+
+    def _job(self, execution: Java, output: Dataset) -> JobName:
+        node = str(execution.sparkPlan().nodeName())
+        suffix = re.sub(r"[^A-Za-z0-9]+", "_", _tail(output)).strip("_")
+        name = f"{self._parent.job.name}.{snake(node)}.{suffix}"
+        return JobName(self._parent.job.namespace, name)
+
+
+def snake(name: str) -> str:
+    """`OverwriteByExpression` as `overwrite_by_expression`."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
+    return re.sub(r"[^A-Za-z0-9]+", "_", spaced).strip("_").lower()
+
+
+def _tail(output: Dataset) -> str:
+    """The catalog's name of a table, else the last two parts of a path."""
+    if output.symlinks:
+        return output.symlinks[0].name
+    return "_".join(output.name.strip("/").split("/")[-2:])

@@ -1,0 +1,139 @@
+"""Turns one plan of the JVM into what an event says: inputs, outputs, columns, schemas."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from headwater.capture import facets
+from headwater.capture.datasets.naming import Dataset
+from headwater.capture.events import Event
+from headwater.capture.plan import PlanLineage, analyze
+from headwater.capture.plan.lineage import Column, Edge
+from headwater.capture.plan.reader import Ids
+from headwater.capture.plan.sources import Field
+from headwater.capture.spark.catalogs import Catalogs
+from headwater.capture.spark.jvm import Java, call
+from headwater.capture.spark.leaves import Leaves
+from headwater.capture.spark.sinks import Sinks
+
+# Columns that address a record on its way into Kafka and are no part of it.
+_ENVELOPE = frozenset({"topic", "partition", "headers"})
+
+
+class Described(Struct, frozen=True):
+    """What is known of one query: its lineage, and the datasets at both ends."""
+
+    lineage: PlanLineage
+    datasets: Mapping[int, tuple[Dataset, ...]]
+    output: Dataset | None = None
+
+    def inputs(self) -> list[Event]:
+        """The input datasets of an event, each once."""
+        found: dict[tuple[str, str], Dataset] = {}
+        for index, datasets in sorted(self.datasets.items()):
+            for dataset in datasets:
+                found.setdefault(dataset.key, self._with_topic_fields(index, dataset))
+        return [facets.dataset_json(dataset) for dataset in found.values()]
+
+    def outputs(self) -> list[Event]:
+        """The output dataset of an event, with its column lineage."""
+        if self.output is None:
+            return []
+        columns = [(name, self.lineage.inputs(c)) for name, c in self.columns()]
+        lineage = facets.column_lineage(columns, self.lineage.relation.rows, self.datasets)
+        return [facets.dataset_json(self.output, columnLineage=lineage)]
+
+    def columns(self) -> list[tuple[str, Column]]:
+        """The output's columns; a topic's are the fields of the record that is written."""
+        if self.output is None or not self.output.namespace.startswith("kafka://"):
+            return list(self.lineage.columns)
+        return list(record_columns(self.lineage.columns))
+
+    def notes(self) -> dict[str, Any] | None:
+        """The headwater_capture facet: what could not be seen into, and is over-stated."""
+        notes = self.lineage.notes()
+        if not notes:
+            return None
+        listed = [
+            {"kind": note.kind, "name": note.name, "columns": list(columns)}
+            for note, columns in notes.items()
+        ]
+        return facets.own_facet("capture", notes=listed)
+
+    def _with_topic_fields(self, index: int, dataset: Dataset) -> Dataset:
+        """A topic's fields are those of its record, as far as the query decodes it."""
+        if dataset.symlinks or not dataset.namespace.startswith("kafka://"):
+            return dataset
+        source = self.lineage.sources[index]
+        if not source.is_topic or dataset.fields != source.fields:
+            return dataset
+        edges = frozenset[Edge]().union(*(self.lineage.inputs(c) for _, c in self.lineage.columns))
+        used = {e.origin.field for e in edges if e.origin.source == index}
+        decoded = [Field(name, None) for name in sorted(used - {f.name for f in source.fields})]
+        return Dataset(dataset.namespace, dataset.name, fields=tuple(decoded) or dataset.fields)
+
+
+def record_columns(columns: Iterable[tuple[str, Column]]) -> Iterable[tuple[str, Column]]:
+    """The fields of a record on its way into a topic."""
+    for name, column in columns:
+        if name in _ENVELOPE:
+            continue
+        if not column.fields:
+            yield name, column
+            continue
+        prefix = "key." if name == "key" else ""
+        for field in column.fields:
+            yield f"{prefix}{field}", column.field(field)
+
+
+class Extractor:
+    """Describes the queries of one session."""
+
+    def __init__(self, session: Java) -> None:
+        catalogs = Catalogs(session)
+        self._leaves = Leaves(catalogs)
+        self._sinks = Sinks(catalogs, self._leaves)
+
+    def stream(self, execution: Java, *, planned: bool) -> Described:
+        """A streaming query; its sink is known once the query is `planned`."""
+        plan = execution.analyzedPlan()
+        lineage = analyze(str(plan.toJSON()))
+        datasets = self._leaves.datasets(plan, lineage.sources)
+        output = self._sinks.of_stream(execution) if planned else None
+        return Described(lineage, datasets, _with_schema(output, plan, lineage))
+
+    def batch(
+        self, plan: Java, handed: Mapping[Ids, Described]
+    ) -> tuple[Described, frozenset[Ids]]:
+        """A batch write; the second part names the streaming queries it continues."""
+        lineages = {ids: described.lineage for ids, described in handed.items()}
+        lineage = analyze(str(plan.toJSON()), lineages)
+        datasets = self._leaves.datasets(plan, lineage.sources)
+        for ids in lineage.adopted:
+            datasets |= _adopted(handed[ids], lineage)
+        output = self._sinks.of_command(plan)
+        query = call(plan, "query") or plan
+        return Described(lineage, datasets, _with_schema(output, query, lineage)), lineage.adopted
+
+
+def _adopted(described: Described, lineage: PlanLineage) -> dict[int, tuple[Dataset, ...]]:
+    sources = list(lineage.sources)
+    return {
+        sources.index(described.lineage.sources[index]): datasets
+        for index, datasets in described.datasets.items()
+    }
+
+
+def _with_schema(output: Dataset | None, plan: Java, lineage: PlanLineage) -> Dataset | None:
+    """The dataset with the schema that it is written with."""
+    if output is None:
+        return None
+    if output.namespace.startswith("kafka://"):
+        fields = tuple(Field(name, None) for name, _ in record_columns(lineage.columns))
+    else:
+        names = {name for name, _ in lineage.columns}
+        listed = json.loads(str(plan.schema().json()))["fields"]
+        fields = tuple(Field(f["name"], f["type"]) for f in listed if f["name"] in names)
+    return Dataset(output.namespace, output.name, output.symlinks, fields)

@@ -1,0 +1,169 @@
+"""Names the leaves of a plan: which datasets each one reads."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+
+from headwater.capture.datasets import naming
+from headwater.capture.datasets.naming import Dataset
+from headwater.capture.plan.sources import Source
+from headwater.capture.spark.catalogs import Catalogs
+from headwater.capture.spark.jvm import (
+    Java,
+    call,
+    class_name,
+    option,
+    private_field,
+    seq,
+    string_map,
+)
+
+_NO_DATASET = frozenset({"rate", "rate-micro-batch", "socket", "memory", "console", "noop"})
+
+
+# What Iceberg appends to a table's name to select a state of it.
+_SELECTORS = ("branch_", "tag_", "snapshot_id_", "at_timestamp_")
+_ID = re.compile(r"#(\d+)\D*$")
+
+
+class Leaves:
+    """Finds the JVM's leaves of plans, and the datasets behind them."""
+
+    def __init__(self, catalogs: Catalogs) -> None:
+        self._catalogs = catalogs
+
+    def datasets(self, plan: Java, sources: tuple[Source, ...]) -> dict[int, tuple[Dataset, ...]]:
+        """The datasets of each source of a plan, by the source's position."""
+        wanted = {source.ids: index for index, source in enumerate(sources)}
+        found: dict[int, tuple[Dataset, ...]] = {}
+        for leaf in self._leaves(plan):
+            index = wanted.get(_ids(leaf))
+            if index is None or index in found:
+                continue
+            fields = sources[index].fields
+            found[index] = tuple(
+                Dataset(d.namespace, d.name, d.symlinks, d.fields or fields) for d in self.of(leaf)
+            )
+        return found
+
+    def of(self, leaf: Java) -> list[Dataset]:
+        """The datasets that one leaf reads."""
+        kind = class_name(leaf)
+        if kind == "StreamingRelationV2":
+            return self._stream_v2(leaf)
+        if kind in ("StreamingRelation", "StreamingExecutionRelation"):
+            return self._stream_v1(leaf)
+        if kind == "HiveTableRelation":
+            return [self._catalogs.v1(leaf.tableMeta())]
+        if kind.startswith("LogicalRelation"):
+            return self._relation(leaf)
+        if "DataSourceV2" in kind:
+            return self._v2(leaf)
+        return []
+
+    def _leaves(self, plan: Java) -> Iterator[Java]:
+        """Leaves of a plan and of every subquery in it, and of a command's query."""
+        pending, seen = [plan], set[int]()
+        while pending:
+            node = pending.pop()
+            identity = int(node.hashCode()), str(node.getClass().getName())
+            if hash(identity) in seen:
+                continue
+            seen.add(hash(identity))
+            yield from seq(node.collectLeaves())
+            pending.extend(seq(node.subqueriesAll()))
+            for name in ("query", "sourceTable", "targetTable"):
+                inner = call(node, name)
+                if inner is not None and call(inner, "collectLeaves") is not None:
+                    pending.append(inner)
+        return
+
+    def _stream_v2(self, leaf: Java) -> list[Dataset]:
+        options = string_map(leaf.extraOptions())
+        name = str(leaf.sourceName())
+        if name in _NO_DATASET:
+            return []
+        if "kafka.bootstrap.servers" in options:
+            return list(topics(options))
+        catalog, identifier = option(leaf.catalog()), option(leaf.identifier())
+        return self._table(leaf.table(), catalog, identifier, options)
+
+    def _stream_v1(self, leaf: Java) -> list[Dataset]:
+        data_source = call(leaf, "dataSource")
+        if data_source is None:
+            return []
+        options = string_map(data_source.options())
+        table = option(call(data_source, "catalogTable"))
+        if table is not None:
+            return [self._catalogs.v1(table)]
+        if "kafka.bootstrap.servers" in options:
+            return list(topics(options))
+        return [naming.location(options["path"])] if "path" in options else []
+
+    def _v2(self, leaf: Java) -> list[Dataset]:
+        relation = call(leaf, "relation") or leaf
+        catalog, identifier = option(relation.catalog()), option(relation.identifier())
+        options = string_map(call(relation, "options"))
+        return self._table(relation.table(), catalog, identifier, options)
+
+    def _table(
+        self, table: Java, catalog: Java, identifier: Java, options: Mapping[str, str]
+    ) -> list[Dataset]:
+        if "url" in options and ("dbtable" in options or class_name(table) == "JDBCTable"):
+            return [naming.jdbc(options["url"], options.get("dbtable") or str(table.name()))]
+        name = table_name(identifier) if identifier else None
+        found = self._catalogs.v2(table, str(catalog.name()) if catalog else None, name)
+        if found is not None:
+            return [found]
+        paths = call(table, "fileIndex", "rootPaths")
+        if paths is not None:
+            return [naming.location(str(path.toString())) for path in seq(paths)]
+        return [naming.location(options["path"])] if "path" in options else []
+
+    def _relation(self, leaf: Java) -> list[Dataset]:
+        table = option(leaf.catalogTable())
+        if table is not None:
+            return [self._catalogs.v1(table)]
+        relation = leaf.relation()
+        kind = class_name(relation)
+        if kind == "HadoopFsRelation":
+            paths = seq(relation.location().rootPaths())
+            return [naming.location(str(path.toString())) for path in paths]
+        if kind == "JDBCRelation":
+            options = relation.jdbcOptions()
+            return [naming.jdbc(str(options.url()), str(options.tableOrQuery()))]
+        if kind == "KafkaRelation":
+            return list(topics(string_map(private_field(relation, "sourceOptions"))))
+        return []
+
+
+def table_name(identifier: Java) -> str:
+    """A catalog's name of a table; a branch or a moment of it is still that table."""
+    parts = [*map(str, identifier.namespace()), str(identifier.name())]
+    if len(parts) > 1 and parts[-1].startswith(_SELECTORS):
+        parts.pop()
+    return ".".join(parts)
+
+
+def _ids(leaf: Java) -> tuple[int, ...]:
+    """The ids of a leaf's output, out of one call: `name#12L` for each attribute."""
+    text = str(leaf.output().mkString("\0"))
+    found = (_ID.search(part) for part in text.split("\0") if part)
+    return tuple(int(match[1]) for match in found if match)
+
+
+def topics(options: Mapping[str, str]) -> Iterator[Dataset]:
+    """The topics that Kafka's options subscribe to."""
+    servers = options.get("kafka.bootstrap.servers", "")
+    if "subscribe" in options:
+        names = [name.strip() for name in options["subscribe"].split(",")]
+    elif "assign" in options:
+        names = sorted(_assigned(options["assign"]))
+    else:
+        names = [options["subscribepattern"]] if "subscribepattern" in options else []
+    for name in names:
+        yield naming.topic(servers, name)
+
+
+def _assigned(assign: str) -> set[str]:
+    return set(json.loads(assign))

@@ -1,0 +1,95 @@
+"""Names what is written: by a batch command at the root of a plan, or by a stream's sink."""
+
+import re
+
+from headwater.capture.datasets import naming
+from headwater.capture.datasets.naming import Dataset
+from headwater.capture.spark.catalogs import Catalogs
+from headwater.capture.spark.jvm import Java, call, class_name, option, string_map
+from headwater.capture.spark.leaves import Leaves, table_name
+
+_FILE_SINK = re.compile(r"^FileSink\[(.*)\]$")
+
+
+class Sinks:
+    """Finds the datasets that commands and streams write."""
+
+    def __init__(self, catalogs: Catalogs, leaves: Leaves) -> None:
+        self._catalogs, self._leaves = catalogs, leaves
+
+    def of_command(self, plan: Java) -> Dataset | None:
+        """The dataset that a batch command writes."""
+        kind = class_name(plan)
+        if kind in _V2_WRITES:
+            return self._relation(plan.table())
+        if kind in ("DeleteFromTable", "UpdateTable"):
+            return self._relation(plan.table())
+        if kind == "MergeIntoTable":
+            return self._relation(plan.targetTable())
+        if kind == "InsertIntoHadoopFsRelationCommand":
+            table = option(plan.catalogTable())
+            place = str(plan.outputPath().toString())
+            return self._catalogs.v1(table) if table is not None else naming.location(place)
+        if kind == "SaveIntoDataSourceCommand":
+            return _from_options(string_map(plan.options()))
+        if kind in ("CreateTableAsSelect", "ReplaceTableAsSelect"):
+            return self._created(plan)
+        table = call(plan, "table") or call(plan, "tableDesc")
+        if table is not None and class_name(table) == "CatalogTable":
+            return self._catalogs.v1(table)
+        return None
+
+    def of_stream(self, execution: Java) -> Dataset | None:
+        """The dataset that a streaming query writes, or None: foreachBatch, console, memory."""
+        sink = execution.sink()
+        match = _FILE_SINK.match(str(sink.toString()))
+        if match:
+            return naming.location(match[1])
+        write = execution.logicalPlan()
+        options = string_map(call(write, "writeOptions"))
+        if class_name(sink) in ("KafkaTable", "KafkaSink") or "kafka.bootstrap.servers" in options:
+            return _from_options(options)
+        relation = option(call(write, "relation"))
+        if relation is not None:
+            return self._relation(relation)
+        place = self._catalogs.place(sink)
+        return naming.location(place) if place else None
+
+    def _relation(self, relation: Java) -> Dataset | None:
+        return next(iter(self._leaves.of(_unaliased(relation))), None)
+
+    def _created(self, plan: Java) -> Dataset | None:
+        """A table made from a query: it is there by the time the command has succeeded."""
+        name = call(plan, "name")
+        catalog, identifier = call(name, "catalog"), call(name, "identifier")
+        if catalog is None or identifier is None:
+            return None
+        table = catalog.loadTable(identifier)
+        return self._catalogs.v2(table, str(catalog.name()), table_name(identifier))
+
+
+_V2_WRITES = frozenset(
+    {
+        "AppendData",
+        "OverwriteByExpression",
+        "OverwritePartitionsDynamic",
+        "ReplaceData",
+        "WriteDelta",
+    }
+)
+
+
+def _unaliased(relation: Java) -> Java:
+    while class_name(relation) == "SubqueryAlias":
+        relation = relation.child()
+    return relation
+
+
+def _from_options(options: dict[str, str]) -> Dataset | None:
+    """A sink that its options name: Kafka, JDBC or a path."""
+    if "kafka.bootstrap.servers" in options:
+        topic = options.get("topic")
+        return naming.topic(options["kafka.bootstrap.servers"], topic) if topic else None
+    if "url" in options and "dbtable" in options:
+        return naming.jdbc(options["url"], options["dbtable"])
+    return naming.location(options["path"]) if "path" in options else None

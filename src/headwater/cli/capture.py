@@ -1,0 +1,143 @@
+"""`headwater run` and `headwater submit`: an application under capture, unchanged."""
+
+import os
+import shutil
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headwater.cli.help import Command
+from headwater.errors import SparkMissing, UsageError
+
+# Options of spark-submit that take no value; every other one takes one.
+_FLAGS = frozenset({"--verbose", "-v", "--supervise", "--version", "--help", "-h"})
+_PASS_ON = {
+    "allow_extra_args": True,
+    "ignore_unknown_options": True,
+    "allow_interspersed_args": False,
+}
+
+
+class Listener(StrEnum):
+    """Who observes the application."""
+
+    headwater = "headwater"
+    official = "official"
+
+
+Url = Annotated[str | None, typer.Option(help="Lineage server. Else OPENLINEAGE_URL.")]
+Namespace = Annotated[str | None, typer.Option(help="Namespace of jobs.")]
+Who = Annotated[
+    Listener, typer.Option(help="Observe with Headwater, or with OpenLineage's own listener.")
+]
+
+
+def run(
+    context: typer.Context,
+    app: Annotated[Path, typer.Argument(help="A Python file; what follows are its arguments.")],
+    url: Url = None,
+    namespace: Namespace = None,
+    listener: Who = Listener.headwater,
+) -> None:
+    """Run a PySpark application and capture its lineage; the application is not changed."""
+    if not app.is_file():
+        raise UsageError(f"{app} is not a file", hint="Name a Python file: headwater run app.py")
+    _require_spark()
+    environ = _environment(url, namespace, listener)
+    if listener is Listener.official:
+        listed = " ".join(_official(environ))
+        environ["PYSPARK_SUBMIT_ARGS"] = f"{listed} {_submit_args(environ)}"
+    command = [sys.executable, "-m", "headwater.capture.bootstrap", str(app), *context.args]
+    os.execve(sys.executable, command, environ)  # noqa: S606 - the process becomes the application
+
+
+def submit(
+    context: typer.Context,
+    url: Url = None,
+    namespace: Namespace = None,
+    listener: Who = Listener.headwater,
+) -> None:
+    """Run spark-submit with capture; everything after the options is spark-submit's own."""
+    _require_spark()
+    options, application = split_submit(context.args)
+    environ = _environment(url, namespace, listener)
+    if listener is Listener.official:
+        arguments = [*_official(environ), *options, *application]
+    else:
+        if not application or not application[0].endswith(".py"):
+            raise UsageError(
+                "capture needs a Python application",
+                hint="For a jar use --listener official, which runs inside the JVM",
+            )
+        if "cluster" in options:
+            raise UsageError(
+                "in cluster mode the driver runs elsewhere, where capture is not started",
+                hint="Use --deploy-mode client, or call headwater.attach(spark) in the application",
+            )
+        from headwater.capture import bootstrap
+
+        arguments = [*options, str(Path(bootstrap.__file__)), *application]
+    # spark-submit would take whatever `python3` is, which may know nothing of Headwater.
+    environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    binary = _spark_submit()
+    os.execve(binary, [binary, *arguments], environ)  # noqa: S606
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    for command in (run, submit):
+        app.command(rich_help_panel="Capture", cls=Command, context_settings=_PASS_ON)(command)
+
+
+def split_submit(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """spark-submit's own options, and the application with its arguments."""
+    position = 0
+    while position < len(arguments) and arguments[position].startswith("-"):
+        alone = arguments[position] in _FLAGS or "=" in arguments[position]
+        position += 1 if alone else 2
+    return arguments[:position], arguments[position:]
+
+
+def _environment(url: str | None, namespace: str | None, listener: Listener) -> dict[str, str]:
+    environ = {**os.environ, "HEADWATER_LISTENER": listener.value}
+    if url:
+        environ["OPENLINEAGE_URL"] = url
+    if namespace:
+        environ["OPENLINEAGE_NAMESPACE"] = namespace
+    return environ
+
+
+def _official(environ: dict[str, str]) -> list[str]:
+    from headwater.capture.bootstrap import OFFICIAL
+
+    settings = {"spark.extraListeners": OFFICIAL}
+    if environ.get("OPENLINEAGE_URL"):
+        settings["spark.openlineage.transport.type"] = "http"
+        settings["spark.openlineage.transport.url"] = environ["OPENLINEAGE_URL"]
+    if environ.get("OPENLINEAGE_NAMESPACE"):
+        settings["spark.openlineage.namespace"] = environ["OPENLINEAGE_NAMESPACE"]
+    return [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
+
+
+def _submit_args(environ: dict[str, str]) -> str:
+    return environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell")
+
+
+def _require_spark() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("pyspark") is None:
+        raise SparkMissing
+
+
+def _spark_submit() -> str:
+    import pyspark
+
+    bundled = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    home = os.environ.get("SPARK_HOME")
+    if home:
+        return str(Path(home) / "bin" / "spark-submit")
+    return str(bundled) if bundled.exists() else (shutil.which("spark-submit") or "spark-submit")

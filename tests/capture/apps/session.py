@@ -1,0 +1,24 @@
+"""The Spark session of the small applications that life-cycle tests run."""
+
+import os
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+HOME = Path(os.environ["APP_HOME"])
+
+
+def session() -> SparkSession:
+    return (
+        SparkSession.builder.master("local[1]")
+        .appName("Test App")
+        .config("spark.driver.memory", "700m")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "1")
+        .config("spark.sql.warehouse.dir", str(HOME / "warehouse"))
+        .config("spark.headwater.heartbeatSeconds", "1")
+        .config("spark.headwater.spoolDir", str(HOME / "spool"))
+        .getOrCreate()
+    )

@@ -1,0 +1,279 @@
+"""A session under capture: runs, datasets and columns of streams and batch writes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+import headwater
+from capture.receiver import Receiver
+from headwater.capture.attach import Detached
+
+Event = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def receiver() -> Iterator[Receiver]:
+    receiver = Receiver()
+    yield receiver
+    receiver.close()
+
+
+def test_capture_that_cannot_be_set_up_does_no_harm(
+    spark: SparkSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    capture = headwater.attach(spark, url="http://127.0.0.1:1", spool_dir="/proc/none/spool")
+    assert isinstance(capture, Detached)
+    assert "the job goes on" in caplog.text
+    assert spark.range(3).count() == 3
+
+
+@pytest.fixture(scope="module")
+def captured(
+    spark: SparkSession, receiver: Receiver, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Receiver]:
+    spool = tmp_path_factory.mktemp("spool")
+    capture = headwater.attach(
+        spark, url=receiver.url, namespace="test", spool_dir=str(spool), heartbeat_seconds=0.5
+    )
+    yield receiver
+    capture.detach()
+    assert receiver.types("capture_tests")[0] == "START"
+    assert receiver.types("capture_tests")[-1] == "COMPLETE"
+
+
+@pytest.fixture
+def arriving(spark: SparkSession, tmp_path: Path) -> DataFrame:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.json").write_text('{"id": 1, "name": "a", "price": 2.5}\n')
+    return spark.readStream.schema("id int, name string, price double").json(str(folder))
+
+
+def start(frame: DataFrame, name: str, place: Path, **trigger: Any) -> StreamingQuery:
+    return (
+        frame.writeStream.queryName(name)
+        .format("parquet")
+        .option("path", str(place / "out"))
+        .option("checkpointLocation", str(place / "checkpoint"))
+        .trigger(**(trigger or {"processingTime": "100 milliseconds"}))
+        .start()
+    )
+
+
+def ended(receiver: Receiver, job: str) -> Event:
+    """The last event of a job, once it is a terminal one."""
+    receiver.wait_for(lambda r: r.types(job)[-1:] in (["COMPLETE"], ["FAIL"], ["ABORT"]))
+    return [event for event in receiver.events if event["job"]["name"] == job][-1]
+
+
+def columns(event: Event, output: int = 0) -> dict[str, set[tuple[str, str, str]]]:
+    """Each output column with (dataset's last part, field, subtype)."""
+    fields = event["outputs"][output]["facets"]["columnLineage"]["fields"]
+    return {
+        name: {
+            (entry["name"].rpartition("/")[2], entry["field"], transformation["subtype"])
+            for entry in field["inputFields"]
+            for transformation in entry["transformations"]
+        }
+        for name, field in fields.items()
+    }
+
+
+def test_stopped_query_is_aborted(captured: Receiver, arriving: DataFrame, tmp_path: Path) -> None:
+    query = start(arriving.selectExpr("id", "price * 2 as total"), "stopped", tmp_path)
+    query.processAllAvailable()
+    query.stop()
+    last = ended(captured, "stopped")
+    assert captured.types("stopped") == ["START", "RUNNING", "ABORT"]
+    assert last["run"]["runId"] == query.runId
+    assert last["inputs"][0]["name"] == str(tmp_path / "in")
+    assert last["outputs"][0]["name"] == str(tmp_path / "out")
+    assert columns(last) == {
+        "id": {("in", "id", "IDENTITY")},
+        "total": {("in", "price", "TRANSFORMATION")},
+    }
+    assert last["run"]["facets"]["headwater_progress"]["rows"] == 1
+
+
+def test_bounded_query_completes(captured: Receiver, arriving: DataFrame, tmp_path: Path) -> None:
+    start(arriving, "bounded", tmp_path, availableNow=True).awaitTermination()
+    last = ended(captured, "bounded")
+    assert last["eventType"] == "COMPLETE"
+    first = next(e for e in captured.events if e["job"]["name"] == "bounded")
+    assert first["job"]["facets"]["jobType"]["processingType"] == "STREAMING"
+    assert first["job"]["facets"]["jobType"]["emissionPattern"] == "PERIODIC"
+    assert first["run"]["facets"]["headwater_lease"]["seconds"] == 60
+    assert first["run"]["facets"]["parent"]["job"]["name"] == "capture_tests"
+
+
+def test_restart_is_a_new_run_of_the_same_job(
+    captured: Receiver, arriving: DataFrame, tmp_path: Path
+) -> None:
+    for _ in range(2):
+        start(arriving, "restarted", tmp_path, availableNow=True).awaitTermination()
+        ended(captured, "restarted")
+    captured.wait_for(lambda r: r.types("restarted").count("COMPLETE") == 2)
+    runs = [e["run"] for e in captured.events if e["job"]["name"] == "restarted"]
+    ids = list(dict.fromkeys(run["runId"] for run in runs))
+    assert len(ids) == 2
+    assert runs[-1]["facets"]["headwater_query"]["previousRunId"] == ids[0]
+
+
+def test_failing_function_fails_the_query_once(
+    captured: Receiver, arriving: DataFrame, tmp_path: Path
+) -> None:
+    broken = F.udf(lambda _: 1 // 0, "int")
+    query = start(arriving.select(broken("id").alias("x")), "udf", tmp_path)
+    with pytest.raises(StreamingQueryException):
+        query.awaitTermination()
+    last = ended(captured, "udf")
+    assert captured.types("udf")[-1] == "FAIL"
+    assert captured.types("udf").count("COMPLETE") == 0
+    assert "ZeroDivisionError" in str(last["run"]["facets"]["errorMessage"])
+    notes = last["run"]["facets"]["headwater_capture"]["notes"]
+    assert notes == [{"kind": "opaque", "name": "PythonUDF <lambda>", "columns": ["x"]}]
+
+
+def test_query_that_fails_before_its_first_batch(
+    captured: Receiver, arriving: DataFrame, tmp_path: Path
+) -> None:
+    offsets = tmp_path / "checkpoint" / "offsets"
+    offsets.mkdir(parents=True)
+    (offsets / "0").write_text("no offsets at all")
+    query = start(arriving, "stillborn", tmp_path)
+    with pytest.raises(StreamingQueryException):
+        query.awaitTermination()
+    last = ended(captured, "stillborn")
+    assert last["eventType"] == "FAIL"
+    assert last["run"]["facets"]["errorMessage"]["message"]
+    assert "headwater_progress" not in last["run"]["facets"]
+    assert captured.types("stillborn")[0] == "START"
+    assert last["inputs"][0]["name"] == str(tmp_path / "in")
+
+
+def test_writes_in_a_batch_function_belong_to_the_query(
+    captured: Receiver, arriving: DataFrame, tmp_path: Path
+) -> None:
+    def write(batch: DataFrame, _: int) -> None:
+        totals = batch.groupBy("name").agg(F.sum("price").alias("total"))
+        totals.write.mode("append").parquet(str(tmp_path / "totals"))
+        batch.select("id").write.mode("append").json(str(tmp_path / "ids"))
+
+    query = (
+        arriving.where("price > 1")
+        .writeStream.queryName("stitched")
+        .foreachBatch(write)
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .start()
+    )
+    query.processAllAvailable()
+    captured.wait_for(lambda r: any(len(e["outputs"]) == 2 for e in r.events))
+    query.stop()
+    last = ended(captured, "stitched")
+    assert {d["name"] for d in last["outputs"]} == {str(tmp_path / n) for n in ("totals", "ids")}
+    totals = next(n for n, d in enumerate(last["outputs"]) if d["name"].endswith("totals"))
+    assert columns(last, totals)["total"] == {
+        ("in", "price", "AGGREGATION"),
+        ("in", "price", "FILTER"),
+        ("in", "name", "GROUP_BY"),
+    }
+    assert not [e for e in captured.events if e["job"]["name"].endswith("_totals")]
+
+
+def test_failing_batch_function_fails_the_query(
+    captured: Receiver, arriving: DataFrame, tmp_path: Path
+) -> None:
+    def explode(batch: DataFrame, _: int) -> None:
+        raise ValueError("not this batch")
+
+    query = arriving.writeStream.queryName("exploding").foreachBatch(explode).start()
+    with pytest.raises(StreamingQueryException):
+        query.awaitTermination()
+    last = ended(captured, "exploding")
+    assert last["eventType"] == "FAIL"
+    assert "not this batch" in str(last["run"]["facets"]["errorMessage"])
+
+
+def test_table_is_one_dataset_by_stream_and_by_batch(
+    spark: SparkSession, captured: Receiver, arriving: DataFrame, tmp_path: Path
+) -> None:
+    spark.sql("create table ice.db.orders (id int, total double) using iceberg")
+    query = (
+        arriving.selectExpr("id", "price as total")
+        .writeStream.queryName("to-iceberg")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .toTable("ice.db.orders")
+    )
+    query.awaitTermination()
+    streamed = ended(captured, "to-iceberg")
+    spark.sql("create table ice.db.copy using iceberg as select * from ice.db.orders")
+    copied = ended(captured, "capture_tests.append_data.db_copy")
+    written, read = streamed["outputs"][0], copied["inputs"][0]
+    assert (written["namespace"], written["name"]) == (read["namespace"], read["name"])
+    assert written["facets"]["symlinks"] == read["facets"]["symlinks"]
+    assert written["facets"]["symlinks"]["identifiers"][0]["name"] == "db.orders"
+    progress = streamed["run"]["facets"]["headwater_progress"]
+    snapshots = spark.sql("select snapshot_id from ice.db.orders.snapshots").collect()
+    reported = [
+        snapshot
+        for event in captured.events
+        if event["run"]["runId"] == query.runId
+        for snapshot in event["run"]["facets"].get("headwater_progress", {}).get("snapshots", [])
+    ]
+    assert reported == [str(row[0]) for row in snapshots]
+    assert progress["sources"][0]["endOffset"] == {"logOffset": 0}
+
+
+def test_row_level_changes_name_their_columns(spark: SparkSession, captured: Receiver) -> None:
+    spark.sql("create table ice.db.target (id int, total double) using iceberg")
+    spark.sql("create table ice.db.source (id int, total double) using iceberg")
+    spark.sql("insert into ice.db.source values (1, 2.0)")
+    spark.sql(
+        "merge into ice.db.target t using ice.db.source s on t.id = s.id "
+        "when matched then update set total = s.total + 1 when not matched then insert *"
+    )
+    merged = ended(captured, "capture_tests.replace_data.db_target")
+    assert columns(merged)["total"] == {
+        ("source", "total", "TRANSFORMATION"),
+        ("source", "total", "IDENTITY"),
+        ("target", "total", "IDENTITY"),
+        ("source", "id", "JOIN"),
+        ("target", "id", "JOIN"),
+    }
+    spark.sql("delete from ice.db.target where id = 1 and total < 0")
+    deleted = ended(captured, "capture_tests.delete_from_table.db_target")
+    assert ("target", "total", "FILTER") in columns(deleted)["id"]
+
+
+def test_spark_table_is_reported_once_for_create_as_select(
+    spark: SparkSession, captured: Receiver
+) -> None:
+    spark.sql(
+        "create table made using parquet as select item, count(*) as n from orders group by 1"
+    )
+    job = "capture_tests.execute_insert_into_hadoop_fs_relation_command.warehouse_made"
+    last = ended(captured, job)
+    assert columns(last)["n"] == {("orders", "item", "GROUP_BY")}
+    source = last["inputs"][0]["facets"]["symlinks"]["identifiers"][0]
+    assert source["name"] == "default.orders"
+    spark.sql("insert into made select item, 1 from orders")
+    ended(captured, "capture_tests.execute_insert_into_hadoop_fs_relation_command.default_made")
+    assert not [e for e in captured.events if "create_data_source" in e["job"]["name"]]
+
+
+def test_reads_alone_are_no_jobs(spark: SparkSession, captured: Receiver) -> None:
+    before = {event["job"]["name"] for event in captured.events}
+    spark.table("orders").count()
+    spark.table("orders").collect()
+    assert {event["job"]["name"] for event in captured.events} == before
+
+
+def test_attaching_twice_is_attaching_once(spark: SparkSession, captured: Receiver) -> None:
+    assert headwater.attach(spark) is headwater.attach(spark)

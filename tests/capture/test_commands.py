@@ -1,0 +1,54 @@
+"""`headwater run` and `headwater submit`: applications under capture, unchanged."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from capture.processes import APPS, running
+from capture.receiver import Receiver
+from headwater.cli.capture import split_submit
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    receiver = Receiver()
+    yield receiver
+    receiver.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "application"),
+    [
+        (["app.py", "--x", "1"], [], ["app.py", "--x", "1"]),
+        (
+            ["--master", "local[1]", "--conf", "a=b", "app.py"],
+            ["--master", "local[1]", "--conf", "a=b"],
+            ["app.py"],
+        ),
+        (
+            ["--verbose", "--master=yarn", "app.py", "y"],
+            ["--verbose", "--master=yarn"],
+            ["app.py", "y"],
+        ),
+    ],
+)
+def test_options_of_spark_submit_are_told_from_the_application(
+    arguments: list[str], options: list[str], application: list[str]
+) -> None:
+    assert split_submit(arguments) == (options, application)
+
+
+@pytest.mark.parametrize("command", ["run", "submit"])
+def test_unchanged_application_is_captured(
+    tmp_path: Path, receiver: Receiver, command: str
+) -> None:
+    headwater = (sys.executable, "-m", "headwater.cli.main", command, "--url", receiver.url)
+    app = (str(APPS / "batch.py"), "raise")
+    with running(tmp_path, receiver, *headwater, *app, HEADWATER_RUN="1") as process:
+        assert process.exit_code() == 1, process.text()
+        assert "ValueError: after the write" in process.text()
+    job = f"test_app.execute_insert_into_hadoop_fs_relation_command.{tmp_path.name}_out"
+    assert receiver.types(job) == ["START", "COMPLETE"]
+    assert receiver.types("test_app")[-1] == "FAIL"

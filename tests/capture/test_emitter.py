@@ -1,0 +1,150 @@
+"""Events leave in order, wait on disk while the backend is away, and never hold up a job."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from capture.receiver import Receiver
+from headwater.capture.emitter import Emitter
+from headwater.capture.events import Event, JobName, Moment, RunName, run_event
+from headwater.capture.settings import Settings
+from headwater.capture.spool import Spool
+
+RUN = RunName("0197f0c0-0000-7000-8000-000000000001", JobName("test", "job"))
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    receiver = Receiver()
+    yield receiver
+    receiver.close()
+
+
+def settings(tmp_path: Path, url: str, **more: float) -> Settings:
+    return Settings(url=url, spool_dir=str(tmp_path / "spool"), **more)  # type: ignore[arg-type]
+
+
+def numbered(moment: Moment, number: int) -> Event:
+    return run_event(moment, RUN, run_facets={"n": {"number": number}})
+
+
+def numbers(receiver: Receiver) -> list[int]:
+    return [event["run"]["facets"]["n"]["number"] for event in receiver.events]
+
+
+def test_events_arrive_in_order(tmp_path: Path, receiver: Receiver) -> None:
+    emitter = Emitter(settings(tmp_path, receiver.url))
+    for number in range(50):
+        emitter.emit(numbered(Moment.RUNNING, number))
+    emitter.close()
+    assert numbers(receiver) == list(range(50))
+    assert not any((tmp_path / "spool").iterdir())
+
+
+def test_backend_that_answers_500_gets_everything_later(tmp_path: Path, receiver: Receiver) -> None:
+    receiver.answer = 500
+    emitter = Emitter(settings(tmp_path, receiver.url))
+    for number in range(5):
+        emitter.emit(numbered(Moment.START, number))
+    assert not emitter.flush(0.5)
+    receiver.answer = 201
+    receiver.wait_for(lambda r: len(r.events) == 5)
+    emitter.close()
+    assert numbers(receiver) == [0, 1, 2, 3, 4]
+
+
+def test_backend_that_is_down_and_comes_back(tmp_path: Path) -> None:
+    down = Receiver()
+    port = down.port
+    down.close()
+    emitter = Emitter(settings(tmp_path, f"http://127.0.0.1:{port}"))
+    emitter.emit(numbered(Moment.START, 0))
+    emitter.emit(numbered(Moment.ABORT, 1))
+    emitter.flush(0.5)
+    back = Receiver(port)
+    back.wait_for(lambda r: len(r.events) == 2)
+    emitter.close()
+    back.close()
+    assert [event["eventType"] for event in back.events] == ["START", "ABORT"]
+
+
+def test_refused_event_does_not_block_the_next(tmp_path: Path, receiver: Receiver) -> None:
+    receiver.answer = 422
+    emitter = Emitter(settings(tmp_path, receiver.url))
+    emitter.emit(numbered(Moment.START, 0))
+    emitter.flush(5)
+    receiver.answer = 201
+    emitter.emit(numbered(Moment.COMPLETE, 1))
+    emitter.close()
+    assert numbers(receiver) == [1]
+    assert emitter.refused == 1
+
+
+def test_full_spool_drops_the_oldest_heartbeats_only(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, "one", limit_bytes=8_000)
+    spool.put(numbered(Moment.START, 0))
+    for number in range(1, 60):
+        spool.put(numbered(Moment.RUNNING, number))
+    spool.put(numbered(Moment.FAIL, 60))
+    kept = []
+    while (found := spool.oldest()) is not None:
+        kept.append(found[1]["run"]["facets"]["n"]["number"])
+        spool.done(found[0])
+    spool.close()
+    assert kept[0] == 0
+    assert kept[-1] == 60
+    assert kept[1:] == list(range(61 - len(kept) + 1, 61))
+    assert spool.dropped == 61 - len(kept)
+
+
+def test_spool_of_a_killed_process_is_delivered_by_the_next(
+    tmp_path: Path, receiver: Receiver
+) -> None:
+    script = tmp_path / "killed.py"
+    script.write_text(
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "from headwater.capture.emitter import Emitter\n"
+        "from headwater.capture.events import *\n"
+        "from headwater.capture.settings import Settings\n"
+        "run = RunName('0197f0c0-0000-7000-8000-000000000001', JobName('test', 'job'))\n"
+        "e = Emitter(Settings(url='http://127.0.0.1:1', spool_dir=sys.argv[1]))\n"
+        "for n in range(3):\n"
+        "    e.emit(run_event(Moment.RUNNING, run, run_facets={'n': {'number': n}}))\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    killed = subprocess.run([sys.executable, script, str(tmp_path / "spool")], check=False)
+    assert killed.returncode == -9
+    left = next((tmp_path / "spool").iterdir())
+    os.utime(left, (1, 1))
+    emitter = Emitter(settings(tmp_path, receiver.url))
+    emitter.emit(numbered(Moment.START, 3))
+    emitter.close()
+    assert numbers(receiver) == [0, 1, 2, 3]
+
+
+def test_spool_of_a_living_process_is_left_alone(tmp_path: Path, receiver: Receiver) -> None:
+    one = Emitter(settings(tmp_path, "http://127.0.0.1:1"))
+    one.emit(numbered(Moment.START, 0))
+    os.utime(next((tmp_path / "spool").iterdir()), (1, 1))
+    two = Emitter(settings(tmp_path, receiver.url))
+    two.emit(numbered(Moment.START, 1))
+    two.close()
+    one.close(0)
+    assert numbers(receiver) == [1]
+
+
+def test_emit_returns_though_the_backend_hangs(tmp_path: Path) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        emitter = Emitter(settings(tmp_path, f"http://127.0.0.1:{silent.getsockname()[1]}"))
+        for number in range(100):
+            emitter.emit(numbered(Moment.RUNNING, number))
+        assert emitter.waiting == 100
+        emitter.close(0)
