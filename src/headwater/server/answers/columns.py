@@ -272,6 +272,8 @@ class _Writer:
     def _input(self, column: Column, origin: Column) -> InputFieldNode:
         row = self._rows[origin[0]]
         steps = self._walk.steps[column, origin]
+        if len(steps) > 1:
+            steps = sorted(steps, key=self._precedence)
         step = steps[0]
         text, kind = told_type(step.output, step.given) if step.output else step_type(step.given)
         base = (row.namespace, row.name, self._versions[origin[0]], origin[1], text, kind)
@@ -280,6 +282,13 @@ class _Writer:
         told = [t for s in steps for t in told_steps(s.given)]
         unique = [t for i, t in enumerate(told) if t not in told[:i]]
         return DetailedInput(*base, unique, self._jobs.get(step.job))
+
+    def _precedence(self, step: Step) -> tuple[bool, str, str]:
+        """What tells steps between two columns apart, whichever was stored first."""
+        job = self._jobs.get(step.job)
+        output = step.output and (step.output.description, step.output.type)
+        told = repr((output, step.given.steps))
+        return step.output is None, told, f"{job.namespace}:{job.name}" if job else ""
 
 
 def _job_names(reading: Reading, ids: set[int]) -> dict[int, Name]:

@@ -81,11 +81,25 @@ def schema_ids(reading: Reading, roots: list[int]) -> dict[int, int]:
         "JOIN schema_span s ON s.dataset = d.id AND s.since <= ? AND s.until > ? "
         "WHERE d.root = ANY(?)", reading.at, reading.at, roots,
     )  # fmt: skip
-    best: dict[int, tuple[int, int, int]] = {}
+    best: dict[int, tuple[tuple[int, int], set[int]]] = {}
     for root, io, since, schema in rows:
-        if root not in best or best[root] < (io, since, schema):
-            best[root] = (io, since, schema)
-    return {root: found[2] for root, found in best.items()}
+        if root not in best or best[root][0] < (io, since):
+            best[root] = (io, since), {schema}
+        elif best[root][0] == (io, since):
+            best[root][1].add(schema)
+    tied = {schema for _, schemas in best.values() if len(schemas) > 1 for schema in schemas}
+    digests = _digests(reading, tied)
+    return {
+        root: max(schemas, key=lambda s: digests.get(s, b"")) for root, (_, schemas) in best.items()
+    }
+
+
+def _digests(reading: Reading, schemas: set[int]) -> dict[int, bytes]:
+    """What tells schemas of one moment apart, whichever was stored first."""
+    if not schemas:
+        return {}
+    rows = reading.session.all("SELECT id, digest FROM schema WHERE id = ANY(?)", [*schemas])
+    return {row[0]: row[1] for row in rows}
 
 
 def schemas_of(reading: Reading, roots: list[int]) -> dict[int, Schema]:
@@ -170,14 +184,19 @@ def column_lineage(
 ) -> dict[int, list[ColumnLineage]]:
     """The inputs of the columns of datasets, as the jobs that write them tell."""
     rows = reading.session.all(
-        "SELECT d.root, m.mapping FROM dataset d JOIN mapping_span m ON m.dataset = d.id "
-        "AND m.since <= ? AND m.until > ? WHERE d.root = ANY(?)", reading.at, reading.at, roots,
+        "SELECT d.root, m.mapping, j.name, m.since, d.name FROM dataset d "
+        "JOIN mapping_span m ON m.dataset = d.id AND m.since <= ? AND m.until > ? "
+        "LEFT JOIN job j ON j.id = m.job WHERE d.root = ANY(?) AND (m.job = 0 OR "
+        "(NOT j.hidden AND EXISTS (SELECT 1 FROM edge e WHERE e.job = m.job AND e.io = 1 "
+        "AND e.dataset = m.dataset AND e.since <= ? AND e.until > ?)))",
+        reading.at, reading.at, roots, reading.at, reading.at,
     )  # fmt: skip
+    rows.sort(key=lambda row: (row[2] or "", row[3], row[4]))
     mappings = reading.mappings({row[1] for row in rows})
     inputs = {i.dataset for m in mappings.values() for o in m.outputs.values() for i in o.inputs}
     names = _root_names(reading, [*inputs])
     found: dict[int, dict[str, ColumnLineage]] = {}
-    for root, mapping in rows:
+    for root, mapping, *_ in rows:
         known = schemas[root].names if root in schemas else None
         for output in mappings[mapping].outputs.values():
             if known is not None and output.field not in known:
