@@ -1,0 +1,123 @@
+"""Everything that is answered from a store and remembered in it, to compare two of them."""
+
+from typing import Any
+
+import msgspec
+
+from headwater.model.names import NodeId
+from headwater.server.answers import datasets, graph, jobs
+from headwater.server.answers.columns import ColumnWalk, column_graph
+from headwater.server.answers.facets import FacetBook
+from headwater.server.answers.reading import Reader, Reading, uuid_text
+from headwater.server.answers.runs import LISTED, RunWriter
+from headwater.server.answers.search import Wanted, search
+from headwater.server.answers.upstream import runs_upstream
+from headwater.server.store.log import read_bodies
+from headwater.server.store.rows import RunRow
+from headwater.server.store.store import Store
+from server.tables import read_rows
+
+_VIEWS = {
+    "": graph.View(),
+    " by parent": graph.View(by_parent=True),
+    " in detail": graph.View(detail=True),
+}
+
+
+def snapshot(store: Store) -> dict[str, Any]:
+    """What the store says of every node that it knows, as JSON, and what it remembers."""
+    told: dict[str, Any] = {}
+    with Reader(store.database, store.rules).open() as reading:
+        session = reading.session
+        told["namespaces"] = session.all(
+            "SELECT name, owner, created_at, updated_at FROM namespace ORDER BY name"
+        )
+        told["sources"] = session.all("SELECT * FROM source ORDER BY name")
+        told["jobs"] = jobs.list_jobs(reading, None, [], 100, 0)
+        told["search"] = search(reading, Wanted("d"), 100)
+        told["columns found"] = search(reading, Wanted("a", "FIELD"), 100)
+        seqs = [row[0] for row in session.all("SELECT seq FROM event")]
+        told["events"] = sorted(read_bodies(session, seqs).values())
+        for number, name in _jobs(reading):
+            told |= _job(reading, number, name)
+        for found in session.all(f"SELECT * FROM run WHERE {LISTED}"):
+            told |= _run(reading, RunRow.of(found))
+        for number, name in _datasets(reading):
+            told |= _dataset(reading, number, name)
+        plain = {
+            key: msgspec.json.decode(msgspec.json.encode(value)) for key, value in told.items()
+        }
+        spans = {
+            table: read_rows(session, table) for table in ("edge", "schema_span", "mapping_span")
+        }
+    return {**plain, **spans}
+
+
+def _jobs(reading: Reading) -> list[tuple[int, str]]:
+    rows = reading.session.all("SELECT id, name FROM job ORDER BY name")
+    return [(row[0], row[1]) for row in rows]
+
+
+def _job(reading: Reading, number: int, name: str) -> dict[str, Any]:
+    told: dict[str, Any] = {f"job {name}, versions": jobs.versions(reading, number, None, 100, 0)}
+    for words, view in _VIEWS.items():
+        told[f"lineage of {name}{words}"] = graph.lineage_of_job(reading, number, 20, view)
+    return told
+
+
+def _run(reading: Reading, row: RunRow) -> dict[str, Any]:
+    name, book = f"run {uuid_text(row.uuid)}", FacetBook(reading, [row.facets, row.job_facets])
+    return {
+        name: RunWriter(reading, [row]).write(row),
+        f"{name}, facets": [book.run(row.facets), book.job(row.job_facets)],
+        f"{name}, upstream": runs_upstream(reading, row.uuid, 20),
+    }
+
+
+def _datasets(reading: Reading) -> list[tuple[int, str]]:
+    rows = reading.session.all(
+        "SELECT d.root, n.name, d.name FROM dataset d JOIN namespace n ON n.id = d.namespace"
+    )
+    return [(row[0], f"{row[1]}:{row[2]}") for row in rows]
+
+
+def _dataset(reading: Reading, number: int, name: str) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        f"dataset {name}": datasets.datasets(reading, [number]),
+        f"dataset {name}, versions": datasets.list_versions(reading, number, 100, 0),
+        f"lineage of {name}": graph.lineage_of_dataset(reading, number, 20, graph.View()),
+    }
+    node = NodeId.parse(f"dataset:{name}")
+    assert node is not None
+    assert reading.find_dataset(node) == number
+    for detailed in (False, True):
+        walk = ColumnWalk(reading)
+        start = walk.outputs_of(number)
+        walk.upstream(start, 20)
+        walk.downstream(start, 20)
+        words = " in detail" if detailed else ""
+        told[f"columns of {name}{words}"] = column_graph(reading, walk, is_detailed=detailed)
+    return told
+
+
+def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """Where two snapshots differ, a line each."""
+    return [
+        f"{key}: {line}"
+        for key in sorted(one.keys() | other.keys())
+        for line in _differ(one.get(key), other.get(key), "")
+    ]
+
+
+def _differ(a: Any, b: Any, path: str) -> list[str]:
+    if a == b:
+        return []
+    if isinstance(a, dict) and isinstance(b, dict):
+        keys = a.keys() | b.keys()
+        return [x for k in sorted(keys) for x in _differ(a.get(k), b.get(k), f"{path}.{k}")]
+    if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        pairs = enumerate(zip(a, b, strict=True))
+        return [x for i, (c, d) in pairs for x in _differ(c, d, f"{path}[{i}]")]
+    if isinstance(a, set) and isinstance(b, set):
+        return [f"{path} {a - b!r} ≠ {b - a!r}"]
+    return [f"{path} {a!r} ≠ {b!r}"]
