@@ -49,6 +49,7 @@ test: $(STAMP) ## Run every test
 .PHONY: bench
 bench: $(STAMP) ## Run the benchmarks and write docs/benchmarks
 	$(BIN)/python benchmarks/lineage.py
+	$(BIN)/python benchmarks/stack.py --cold
 
 .PHONY: fmt
 fmt: $(STAMP) ## Format the code and mend what lint can mend
