@@ -14,7 +14,6 @@ from headwater.model.times import Moment, parse_moment
 
 MAX_NAME = 1024  # characters, and twice as many bytes: what PostgreSQL can still index
 MAX_FIELD = 1024
-MAX_DEPTH = 128
 
 
 class _Run(Struct, rename={"run_id": "runId"}):
@@ -140,7 +139,7 @@ def _decode(raw: bytes) -> _Body:
     except msgspec.DecodeError as error:
         raise EventRejected("", f"the body is not JSON: {error}") from None
     except RecursionError:
-        raise EventRejected("", f"is nested deeper than {MAX_DEPTH} levels") from None
+        raise EventRejected("", "the body is nested too deeply") from None
 
 
 def _refuse_nul(value: Any, path: str) -> None:

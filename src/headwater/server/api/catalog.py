@@ -75,6 +75,7 @@ class Namespaces(Controller):
     def put_namespace(self, service: Service, name: str, data: NewNamespace) -> Response[bytes]:
         """Make a namespace or change its owner."""
         space = _checked(unquote(name))
+        _refuse_nul(ownerName=data.owner_name, description=data.description)
         service.change(changes.put_namespace, space, data.owner_name, data.description)
         return answer(_find_namespace(service, space))
 
@@ -93,6 +94,16 @@ def _checked(name: str) -> str:
     except EventRejected as error:
         raise BadParameters(error.message) from None
     return name
+
+
+def _refuse_nul(**texts: str | None) -> None:
+    """See that texts can be stored: PostgreSQL has no NUL character.
+
+    Raises: BadParameters, naming the field.
+    """
+    for field, text in texts.items():
+        if text is not None and "\0" in text:
+            raise BadParameters(f"{field}: holds a NUL character")
 
 
 def _namespace(row: Any) -> Namespace:
@@ -134,6 +145,7 @@ class Sources(Controller):
     def put_source(self, service: Service, name: str, data: NewSource) -> Response[bytes]:
         """Make a source or change it."""
         space = _checked(unquote(name))
+        _refuse_nul(type=data.type, connectionUrl=data.connection_url, description=data.description)
         service.change(changes.put_source, space, data.type, data.connection_url, data.description)
         return answer(_find_source(service, space))
 
@@ -173,6 +185,7 @@ class Tags(Controller):
     def put_tag(self, service: Service, name: str, data: NewTag) -> Response[bytes]:
         """Make a tag or change what it means."""
         tag = _checked(unquote(name))
+        _refuse_nul(description=data.description)
         service.change(changes.put_tag, tag, data.description)
         return answer(Tag(tag, data.description))
 

@@ -1,0 +1,102 @@
+"""Jobs that start other jobs."""
+
+import itertools
+
+import pytest
+
+from server.api import Api
+from server.events import minute, parent, run_event, run_id
+
+UNDER = parent("dag run", "dagB")
+
+
+def test_a_child_is_found_under_its_own_name_and_shown_under_its_parent(api: Api) -> None:
+    api.send(run_event("START", 1, job="taskX", outputs=["a"], parent=UNDER))
+    job = api.job("taskX")
+    assert (job["name"], job["simpleName"], job["parentJobName"]) == ("taskX", "taskX", "dagB")
+    assert api.run("run")["args"] == {
+        "run_id": run_id("dag run"), "name": "dagB", "namespace": "jobs"
+    }  # fmt: skip
+    assert "job:jobs:taskX" in api.lineage("dataset:db:a")
+    folded = api.lineage("dataset:db:a", aggregateByParentRun="true")
+    assert set(folded) == {"dataset:db:a", "job:jobs:dagB"}
+
+
+def test_a_child_already_named_after_its_parent_keeps_its_name(api: Api) -> None:
+    api.send(run_event("START", 1, job="dagB.taskX", parent=UNDER))
+    assert api.job("dagB.taskX")["simpleName"] == "taskX"
+
+
+def test_a_parent_without_events_follows_its_children(api: Api) -> None:
+    api.send(run_event("START", 1, run="a", job="one", parent=UNDER))
+    api.send(run_event("START", 2, run="b", job="two", parent=UNDER))
+    assert api.run("dag run")["state"] == "RUNNING"
+    api.send(run_event("COMPLETE", 3, run="a", job="one", parent=UNDER))
+    assert api.run("dag run")["state"] == "RUNNING"
+    api.send(run_event("COMPLETE", 4, run="b", job="two"))
+    ended = api.run("dag run")
+    assert (ended["state"], ended["startedAt"], ended["endedAt"]) == (
+        "COMPLETED", minute(1), minute(4)
+    )  # fmt: skip
+
+
+def test_a_parent_without_events_fails_with_a_child(api: Api) -> None:
+    api.send(run_event("FAIL", 3, run="a", job="one", parent=UNDER))
+    api.send(run_event("COMPLETE", 4, run="b", job="two", parent=UNDER))
+    assert api.run("dag run")["state"] == "FAILED"
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
+def test_a_parent_with_events_ends_when_it_says_so(api: Api, order: tuple[int, ...]) -> None:
+    told = [
+        run_event("START", 1, run="dag run", job="dagB"),
+        run_event("COMPLETE", 2, run="a", job="one", parent=UNDER),
+        run_event("FAIL", 5, run="dag run", job="dagB"),
+    ]
+    api.send(*(told[i] for i in order[:2]))
+    api.send(told[order[2]])
+    found = api.run("dag run")
+    assert (found["state"], found["createdAt"], found["endedAt"]) == (
+        "FAILED", minute(1), minute(5)
+    )  # fmt: skip
+
+
+def test_a_parent_with_events_stays_running_though_its_child_ended(api: Api) -> None:
+    api.send(run_event("START", 1, run="dag run", job="dagB"))
+    api.send(run_event("COMPLETE", 2, run="a", job="one", parent=UNDER))
+    assert api.run("dag run")["state"] == "RUNNING"
+
+
+def test_the_root_of_a_tree_follows_the_runs_at_its_leaves(api: Api) -> None:
+    top = parent("all", "everything")
+    told = parent("dag run", "dagB", root={"run": top["run"], "job": top["job"]})
+    api.send(run_event("START", 1, run="a", job="one", parent=told))
+    assert api.run("all")["state"] == api.run("dag run")["state"] == "RUNNING"
+    assert api.job("dagB")["parentJobName"] == "everything"
+    api.send(run_event("COMPLETE", 2, run="a", job="one", parent=told))
+    assert api.run("all")["state"] == api.run("dag run")["state"] == "COMPLETED"
+
+
+def test_parents_that_name_each_other_do_not_stop_the_writer(api: Api) -> None:
+    one, two = parent("p", "jobP"), parent("q", "jobQ")
+    api.send(
+        run_event("START", 1, run="a", parent={**one, "root": {k: two[k] for k in ("run", "job")}})
+    )
+    api.send(
+        run_event("START", 2, run="b", parent={**two, "root": {k: one[k] for k in ("run", "job")}})
+    )
+    api.send(run_event("COMPLETE", 3, run="a"), run_event("COMPLETE", 4, run="b"))
+    assert api.run("p")["state"] == api.run("q")["state"] == "COMPLETED"
+
+
+def test_a_run_that_is_its_own_parent_has_none(api: Api) -> None:
+    api.send(run_event("START", 1, run="a", parent=parent("a", "job")))
+    assert api.job("job")["parentJobName"] is None
+
+
+def test_a_run_belongs_to_the_job_of_its_first_event(api: Api) -> None:
+    api.send(run_event("COMPLETE", 2, job="later", inputs=["x"], outputs=["y"]))
+    api.send(run_event("START", 1, job="first"))
+    assert api.job("first")["latestRun"]["id"] == run_id("run")
+    assert (api.inputs("first"), api.outputs("first")) == (["x"], ["y"])
+    assert (api.inputs("later"), api.job("later")["latestRun"]) == ([], None)
