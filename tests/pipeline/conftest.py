@@ -16,6 +16,8 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
     platform = Platform(tmp_path_factory.mktemp("pipeline"))
     platform.up("--only", "kafka,registry,s3,metastore")
     try:
+        fetched = platform.run("fetch", "--only", "spark")
+        assert fetched.returncode == 0, fetched.stderr
         yield platform
     finally:
         platform.run("down")
@@ -31,7 +33,7 @@ def environ(platform: Platform) -> Iterator[dict[str, str]]:
     os.environ.update(before)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def spark(platform: Platform, environ: dict[str, str]) -> Iterator[SparkSession]:
     conf: dict[str, bool | float | int | str | None] = {
         **platform.spark(),
@@ -42,10 +44,12 @@ def spark(platform: Platform, environ: dict[str, str]) -> Iterator[SparkSession]
         "spark.driver.memory": "1g",
         "spark.sql.streaming.stopTimeout": "60s",
     }
-    builder = SparkSession.builder.master("local[2]").appName("pipeline-tests")
+    builder = SparkSession.Builder().master("local[2]").appName("pipeline-tests")
     session = builder.config(map=conf).getOrCreate()
     yield session
     session.stop()
+    # The file systems of a JVM outlive its sessions, and others use other object stores.
+    session._jvm.org.apache.hadoop.fs.FileSystem.closeAll()  # type: ignore[union-attr]
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ class Kind(StrEnum):
     GENERATOR = "generator"
     S3_SINK = "s3-sink"
     ICEBERG_SINK = "iceberg-sink"
+    JOB = "job"
 
 
 CLASSES: Mapping[str, Kind] = {
@@ -53,11 +54,15 @@ _KNOWN: Mapping[Kind, re.Pattern[str]] = {
         r"iceberg\.table\..+\.(route-regex|partition-by|schema)|"
         r"iceberg\.control\.(topic|commit\.interval-ms)"
     ),
+    Kind.JOB: re.compile(
+        r"name|connector\.class|tasks\.max|job\.(name|input\.topic|output\.topic)"
+    ),
 }
 _REQUIRED: Mapping[Kind, tuple[str, ...]] = {
     Kind.GENERATOR: (),
     Kind.S3_SINK: ("topics", "s3.bucket.name"),
     Kind.ICEBERG_SINK: ("topics", "iceberg.tables"),
+    Kind.JOB: ("job.name",),
 }
 _WHOLE = re.compile(
     r"tasks\.max|flush\.size|.*rows\.per\.second|.*\.partitions|.*\.replication\.factor"
@@ -213,4 +218,13 @@ def _iceberg(values: Mapping[str, str]) -> dict[str, str]:
     return {"iceberg.tables": reason} if lost else {}
 
 
-_OWN = {Kind.GENERATOR: _generator, Kind.S3_SINK: _s3, Kind.ICEBERG_SINK: _iceberg}
+def _job(_values: Mapping[str, str]) -> dict[str, str]:
+    return {}
+
+
+_OWN = {
+    Kind.GENERATOR: _generator,
+    Kind.S3_SINK: _s3,
+    Kind.ICEBERG_SINK: _iceberg,
+    Kind.JOB: _job,
+}

@@ -6,18 +6,35 @@ from enum import StrEnum
 import msgspec
 from pyspark.sql.streaming.query import StreamingQuery
 
-from headwater.errors import HeadwaterError
+from headwater.errors import BadConfig, HeadwaterError
 from headwater.pipeline.config import ConnectorConfig, Kind
 from headwater.pipeline.flows import Flow, Site
 from headwater.pipeline.formats import wire
 from headwater.pipeline.formats.converters import Ids
 from headwater.pipeline.formats.registry import SchemaId
 from headwater.pipeline.generator import source
+from headwater.pipeline.jobs.catalog import job
 from headwater.pipeline.secrets import scrubbed
 from headwater.pipeline.sinks import iceberg, s3
 
 _log = logging.getLogger(__name__)
-_PLANS = {Kind.GENERATOR: source.flows, Kind.S3_SINK: s3.flows, Kind.ICEBERG_SINK: iceberg.flows}
+
+
+def _job(config: ConnectorConfig, site: Site) -> list[Flow]:
+    given = {key.replace(".", "_"): value for key, value in config.under("job.").items()}
+    wanted = job(given.pop("name"))
+    if wanted.start is None:
+        raise BadConfig(config.name, {"job.name": f"{wanted.name} is a batch job"})
+    settings = msgspec.structs.replace(site.settings, job_name=config.name, **given)
+    return [wanted.flow(Site(site.spark, settings, site.seed))]
+
+
+_PLANS = {
+    Kind.GENERATOR: source.flows,
+    Kind.S3_SINK: s3.flows,
+    Kind.ICEBERG_SINK: iceberg.flows,
+    Kind.JOB: _job,
+}
 
 
 class State(StrEnum):
@@ -27,6 +44,12 @@ class State(StrEnum):
     FAILED = "FAILED"
     PAUSED = "PAUSED"
     STOPPED = "STOPPED"
+
+
+def told(error: Exception) -> str:
+    """An error and what to do about it, in one line."""
+    hint = f" ({error.hint})" if isinstance(error, HeadwaterError) and error.hint else ""
+    return f"{type(error).__name__}: {error}{hint}"
 
 
 class Task:
@@ -49,7 +72,7 @@ class Task:
         try:
             self.query = self.flow.start(self.ids, self.checkpoint)
         except Exception as error:  # whatever a service or Spark says, the neighbours go on
-            self.trace = _told(error)
+            self.trace = told(error)
 
     def poll(self) -> None:
         """See how the query is, and mend what can be mended."""
@@ -107,6 +130,12 @@ class Hosted:
         for task in self.tasks:
             task.start()
 
+    def restart(self, task: Task) -> None:
+        """Build one task again; it goes on from its checkpoint."""
+        self.site.spark.sparkContext.setLocalProperty("spark.scheduler.pool", self.config.name)
+        task.stop()
+        task.start()
+
     def poll(self) -> None:
         """See how every task is."""
         for task in self.tasks:
@@ -120,8 +149,3 @@ class Hosted:
     def trace(self, task: Task) -> str:
         """Why a task failed, without any secret."""
         return scrubbed(task.trace, self.config.values, self.config.environ)
-
-
-def _told(error: Exception) -> str:
-    hint = f" ({error.hint})" if isinstance(error, HeadwaterError) and error.hint else ""
-    return f"{type(error).__name__}: {error}{hint}"
