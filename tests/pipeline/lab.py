@@ -5,7 +5,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Producer
+from confluent_kafka import KafkaException, Producer
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.pipeline.config import parse
@@ -56,7 +56,18 @@ class Lab:
         assert producer.flush(60) == 0
 
     def count(self, topic: str) -> int:
-        return sum(end_offsets(self.settings.bootstrap, topic).values())
+        try:
+            return sum(end_offsets(self.settings.bootstrap, topic).values())
+        except KafkaException:  # no one has made it yet
+            return 0
+
+    def values(self, topic: str) -> set[bytes]:
+        """What a topic holds, as bytes."""
+        if not self.count(topic):
+            return set()
+        reader = self.spark.read.format("kafka").option("subscribe", topic)
+        records = reader.option("kafka.bootstrap.servers", self.settings.bootstrap).load()
+        return {bytes(row.value) for row in records.select("value").collect()}
 
     def table(self, name: str) -> DataFrame:
         self.spark.catalog.refreshTable(name)

@@ -115,7 +115,8 @@ def test_a_bad_record_fails_its_connector_with_its_place(lab: Lab) -> None:
         "errors.deadletterqueue.topic.name": "letters",
     }
     lab.start("tolerant", s3("poisoned", **letters))
-    lab.wait(lambda: _topic_size(lab, "letters") == 2)
+    # A query that fails and goes on may send a letter again: Kafka's sink is at-least-once.
+    lab.wait(lambda: lab.values("letters") == {b"poison", unknown})
     lab.wait(lambda: _objects(lab, "s3a://made-when-missing/tolerant/poisoned") == 2)
 
 
@@ -132,7 +133,7 @@ def test_json_with_a_schema_goes_through_a_topic_and_back(lab: Lab) -> None:
     sink = {"value.converter": "io.confluent.connect.json.JsonSchemaConverter"}
     parquet = {"format.class": "ParquetFormat", "partitioner.class": "x.DailyPartitioner"}
     lab.start("notes-sink", s3("notes", **sink, **parquet))
-    lab.wait(lambda: _topic_size(lab, "notes") >= 20)
+    lab.wait(lambda: lab.count("notes") >= 20)
     source.stop()
     lab.hosted.remove(source)
     count = lab.count("notes")
@@ -148,13 +149,6 @@ def test_json_with_a_schema_goes_through_a_topic_and_back(lab: Lab) -> None:
 
 def _size(lab: Lab, table: str) -> int:
     return lab.table(table).count() if lab.spark.catalog.tableExists(table) else 0
-
-
-def _topic_size(lab: Lab, topic: str) -> int:
-    try:
-        return lab.count(topic)
-    except KeyError:
-        return 0
 
 
 def _objects(lab: Lab, path: str, kind: str = "json") -> int:
