@@ -1,0 +1,243 @@
+"""The worker itself: connectors deployed, watched, changed and ended, each on its own."""
+
+import logging
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from pyspark.sql import SparkSession
+
+from headwater.errors import ConnectorConflict, UnknownConnector
+from headwater.pipeline.config import CLASSES, ConnectorConfig, Kind, parse
+from headwater.pipeline.flows import Site
+from headwater.pipeline.hosting import Hosted, State, told
+from headwater.pipeline.secrets import scrubbed, unmasked
+from headwater.pipeline.settings import Settings
+from headwater.pipeline.worker.definitions import Definition, decode_all, encode
+from headwater.pipeline.worker.shelf import Shelf
+
+_log = logging.getLogger(__name__)
+_POLL_S = 0.5
+
+
+class Worker:
+    """Hosts connectors; every method may be called from any thread."""
+
+    def __init__(
+        self, spark: SparkSession, settings: Settings, shelf: Shelf, checkpoints: str
+    ) -> None:
+        self._spark, self._settings = spark, settings
+        self._shelf, self._checkpoints = shelf, checkpoints.rstrip("/")
+        self._lock = threading.RLock()
+        self._definitions: dict[str, Definition] = {}
+        self._hosted: dict[str, Hosted] = {}
+        self._faults: dict[str, str] = {}
+        self._ended = threading.Event()
+        self._watch = threading.Thread(target=self._look_after, name="watch", daemon=True)
+
+    def start(self) -> None:
+        """Start every connector that ran when the last worker ended."""
+        self._definitions = decode_all(self._shelf.read())
+        for definition in self._definitions.values():
+            self._launch(definition)
+        self._watch.start()
+
+    def close(self) -> None:
+        """End every query; what is deployed stays deployed."""
+        self._ended.set()
+        self._watch.join()
+        with self._lock:
+            for hosted in self._hosted.values():
+                hosted.stop()
+
+    def names(self) -> list[str]:
+        """The connectors' names."""
+        return sorted(self._definitions)
+
+    def definition(self, name: str) -> Definition:
+        """One connector's definition.
+
+        Raises:
+            UnknownConnector: there is none of that name.
+
+        """
+        try:
+            return self._definitions[name]
+        except KeyError:
+            raise UnknownConnector(name) from None
+
+    def create(self, name: str, values: Mapping[str, object], target: State) -> Definition:
+        """Deploy a new connector.
+
+        Raises:
+            ConnectorConflict: there is one of that name.
+            BadConfig: it cannot start.
+
+        """
+        with self._lock:
+            if name in self._definitions:
+                raise ConnectorConflict(name, "already exists")
+            config = self._parse(name, values)
+            return self._deploy(Definition(name, dict(config.values), target))
+
+    def configure(self, name: str, values: Mapping[str, object]) -> tuple[Definition, bool]:
+        """Deploy a connector or change it, and say whether it is new."""
+        with self._lock:
+            old = self._definitions.get(name)
+            if old is None:
+                return self.create(name, values, State.RUNNING), True
+            texts = {key: str(value) for key, value in values.items()}
+            config = self._parse(name, unmasked(texts, old.config))
+            self._halt(name)
+            return self._deploy(old.changed(config=dict(config.values))), False
+
+    def patch(self, name: str, values: Mapping[str, object]) -> Definition:
+        """Change some keys of a connector; null takes one away."""
+        with self._lock:
+            merged: dict[str, object] = {**self.definition(name).config, **values}
+            kept = {key: value for key, value in merged.items() if value is not None}
+            return self.configure(name, kept)[0]
+
+    def delete(self, name: str) -> None:
+        """End a connector and forget it."""
+        with self._lock:
+            self.definition(name)
+            self._halt(name)
+            self._shelf.remove(name)
+            del self._definitions[name]
+
+    def turn(self, name: str, target: State) -> None:
+        """Pause, stop or resume a connector."""
+        with self._lock:
+            definition = self.definition(name)
+            if definition.target == target:
+                return
+            offsets = self.offsets(name)
+            self._halt(name)
+            self._deploy(definition.changed(target=target, offsets=offsets))
+
+    def restart(self, name: str, *, tasks: bool, only_failed: bool) -> None:
+        """Build a connector again, or those of its tasks that failed."""
+        with self._lock:
+            definition, hosted = self.definition(name), self._hosted.get(name)
+            if hosted is None or (not only_failed and tasks):
+                self._halt(name)
+                self._launch(definition)
+                return
+            for task in hosted.tasks:
+                if tasks and task.trace:
+                    hosted.restart(task)
+
+    def restart_task(self, name: str, number: int) -> None:
+        """Build one task again."""
+        with self._lock:
+            hosted = self._hosted.get(self.definition(name).name)
+            if hosted is None or number >= len(hosted.tasks):
+                raise UnknownConnector(f"{name}, task {number},")
+            hosted.restart(hosted.tasks[number])
+
+    def tasks(self, name: str) -> list[tuple[State, str]]:
+        """Each task's state and why it failed."""
+        with self._lock:
+            definition, hosted = self.definition(name), self._hosted.get(name)
+            if hosted is None:
+                return []
+            if definition.target == State.PAUSED:
+                return [(State.PAUSED, "") for _ in hosted.tasks]
+            return [(task.state, hosted.trace(task)) for task in hosted.tasks]
+
+    def state(self, name: str) -> tuple[State, str]:
+        """The connector's own state, and why it failed if it could not even be planned."""
+        fault = self._faults.get(name, "")
+        return (State.FAILED, fault) if fault else (self.definition(name).target, "")
+
+    def offsets(self, name: str) -> list[dict[str, object]]:
+        """How far a connector has come, in Kafka Connect's shape."""
+        with self._lock:
+            definition, hosted = self.definition(name), self._hosted.get(name)
+            found: list[dict[str, object]] = []
+            for task in hosted.tasks if hosted else []:
+                progress = task.query.lastProgress if task.query else None
+                for source in msgspec.json.decode(progress.json)["sources"] if progress else []:
+                    found += _offsets(task.flow.name, source["endOffset"])
+            return found or definition.offsets
+
+    def forget_offsets(self, name: str) -> None:
+        """Let a stopped connector begin anew.
+
+        Raises:
+            ConnectorConflict: it is not stopped.
+
+        """
+        with self._lock:
+            definition = self.definition(name)
+            if definition.target != State.STOPPED:
+                raise ConnectorConflict(name, "must be stopped before its offsets are changed")
+            self._deploy(definition.reborn())
+
+    def topics(self, name: str) -> list[str]:
+        """The topics that a connector reads or writes."""
+        values = self.definition(name).config
+        if CLASSES[values["connector.class"]] is Kind.GENERATOR:
+            made = {
+                key[5:].rpartition(".")[0].rpartition(".")[0] for key in values if _is_genv(key)
+            }
+            return sorted(made)
+        return [topic for part in values.get("topics", "").split(",") if (topic := part.strip())]
+
+    def _parse(self, name: str, values: Mapping[str, object]) -> ConnectorConfig:
+        return parse(name, values, self._settings.environ)
+
+    def _deploy(self, definition: Definition) -> Definition:
+        self._shelf.write(definition.name, encode(definition))
+        self._definitions[definition.name] = definition
+        self._launch(definition)
+        return definition
+
+    def _launch(self, definition: Definition) -> None:
+        name = definition.name
+        self._faults.pop(name, None)
+        if definition.target == State.STOPPED:
+            return
+        try:
+            config = self._parse(name, definition.config)
+            site = Site(self._spark, self._settings, seed=definition.life)
+            folder = f"{self._checkpoints}/{name}/{definition.life}"
+            hosted = Hosted(config, site, folder)
+            self._hosted[name] = hosted
+            if definition.target == State.RUNNING:
+                hosted.start()
+        except Exception as error:  # a connector that cannot be planned is its own affair
+            _log.exception("%s cannot start", name)
+            told_safely = scrubbed(told(error), definition.config, self._settings.environ)
+            self._faults[name] = told_safely
+
+    def _halt(self, name: str) -> None:
+        hosted = self._hosted.pop(name, None)
+        if hosted:
+            hosted.stop()
+
+    def _look_after(self) -> None:
+        while not self._ended.wait(_POLL_S):
+            with self._lock:
+                for name, hosted in self._hosted.items():
+                    if self._definitions[name].target == State.RUNNING:
+                        hosted.poll()
+
+
+def _is_genv(key: str) -> bool:
+    return key.startswith("genv.")
+
+
+def _offsets(flow: str, ends: Any) -> list[dict[str, object]]:
+    if not isinstance(ends, dict):
+        return [{"partition": {"flow": flow}, "offset": {"position": ends}}]
+    return [
+        {
+            "partition": {"kafka_topic": topic, "kafka_partition": int(number)},
+            "offset": {"kafka_offset": offset},
+        }
+        for topic, partitions in ends.items()
+        for number, offset in partitions.items()
+    ]
