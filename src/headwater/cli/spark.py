@@ -23,4 +23,4 @@ def prepare() -> Mapping[str, str]:
     for name, value in environment(state).items():
         if name == "JAVA_HOME" or not os.environ.get(name):
             os.environ[name] = value
-    return spark_conf(state)
+    return spark_conf(settings)
