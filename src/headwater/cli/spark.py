@@ -1,9 +1,11 @@
 """What commands that start Spark take from the platform that is up, or from the environment."""
 
+import functools
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from headwater.errors import NotUp
+from headwater.errors import NotUp, PipelineExtraMissing
 
 
 def prepare() -> Mapping[str, str]:
@@ -23,4 +25,23 @@ def prepare() -> Mapping[str, str]:
     for name, value in environment(state).items():
         if name == "JAVA_HOME" or not os.environ.get(name):
             os.environ[name] = value
+<<<<<<< HEAD
     return spark_conf(settings)
+=======
+    return spark_conf(state)
+
+
+def with_extra(command: Callable[..., None]) -> Callable[..., None]:
+    """Tell which package is missing when Headwater was installed without the extra."""
+
+    @functools.wraps(command)
+    def told(*args: Any, **options: Any) -> None:
+        try:
+            command(*args, **options)
+        except ModuleNotFoundError as error:
+            if (error.name or "").startswith("headwater"):
+                raise
+            raise PipelineExtraMissing(error.name or "?") from error
+
+    return told
+>>>>>>> pipeline

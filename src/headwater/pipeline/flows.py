@@ -1,6 +1,6 @@
 """A flow: one streaming query of a connector, which can be built again at any time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
@@ -21,6 +21,8 @@ class Site(msgspec.Struct, frozen=True):
     spark: SparkSession
     settings: Settings
     seed: str = ""
+    # Where a first start begins, by topic and partition, if not at the beginning.
+    starts: Mapping[str, Mapping[int, int]] = {}
 
 
 class Flow(msgspec.Struct, frozen=True):
@@ -42,12 +44,14 @@ class Intake(msgspec.Struct, frozen=True):
 
     def raw(self) -> DataFrame:
         """The topic's records, as bytes."""
+        bootstrap = self.site.settings.need("bootstrap", "Kafka")
+        options = _consumer(self.config)
+        if self.topic in self.site.starts:
+            start = kafka.starting(bootstrap, self.topic, self.site.starts[self.topic])
+            options["startingOffsets"] = start
+        tasks = self.config.number("tasks.max", 1)
         return kafka.read_stream(
-            self.site.spark,
-            self.site.settings.need("bootstrap", "Kafka"),
-            self.topic,
-            tasks=self.config.number("tasks.max", 1),
-            options=_consumer(self.config),
+            self.site.spark, bootstrap, self.topic, tasks=tasks, options=options
         )
 
     def values(self, ids: Ids) -> DataFrame | None:

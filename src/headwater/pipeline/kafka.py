@@ -1,5 +1,6 @@
 """Kafka at both ends of a query: topics made when missing, streams in and out."""
 
+import json
 from collections.abc import Mapping
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
@@ -55,13 +56,28 @@ def write_stream(records: DataFrame, bootstrap: str) -> DataStreamWriter:
     return records.writeStream.format("kafka").option("kafka.bootstrap.servers", bootstrap)
 
 
+def starting(bootstrap: str, topic: str, offsets: Mapping[int, int]) -> str:
+    """Offsets to start from as Spark wants them; partitions that are not named start first."""
+    told = {**first_offsets(bootstrap, topic), **offsets}
+    return json.dumps({topic: {str(number): offset for number, offset in told.items()}})
+
+
+def first_offsets(bootstrap: str, topic: str) -> dict[int, int]:
+    """The offset of the first record, by partition."""
+    return {number: ends[0] for number, ends in _ends(bootstrap, topic).items()}
+
+
 def end_offsets(bootstrap: str, topic: str) -> dict[int, int]:
     """The offset after the last record, by partition."""
+    return {number: ends[1] for number, ends in _ends(bootstrap, topic).items()}
+
+
+def _ends(bootstrap: str, topic: str) -> dict[int, tuple[int, int]]:
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "headwater-offsets"})
     try:
         found = consumer.list_topics(topic, timeout=_WAIT_S).topics[topic].partitions
         return {
-            number: consumer.get_watermark_offsets(TopicPartition(topic, number), _WAIT_S)[1]
+            number: consumer.get_watermark_offsets(TopicPartition(topic, number), _WAIT_S)
             for number in found
         }
     finally:

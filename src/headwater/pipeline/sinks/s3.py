@@ -8,9 +8,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headwater.errors import BadConfig
+from headwater.pipeline import kafka
 from headwater.pipeline.config import ConnectorConfig
 from headwater.pipeline.flows import Flow, Intake, Site, flow_name
 from headwater.pipeline.formats.converters import Ids, converter_of
+from headwater.pipeline.sinks import filelog
 from headwater.pipeline.transforms import check
 
 _FORMATS = {"JsonFormat": "json", "ParquetFormat": "parquet", "AvroFormat": "avro"}
@@ -84,6 +86,7 @@ def _starter(intake: Intake, name: str, kind: str) -> Callable[[Ids, str], Strea
         if records is None:
             return None
         ensure_bucket(spark, config.get("s3.bucket.name"))
+        _go_on(intake, checkpoint)
         frame, folders = laid_out(records, config)
         period = config.number("rotate.schedule.interval.ms", _PERIOD_MS)
         writer = (
@@ -97,6 +100,17 @@ def _starter(intake: Intake, name: str, kind: str) -> Callable[[Ids, str], Strea
         return (writer.partitionBy(*folders) if folders else writer).start()
 
     return start
+
+
+def _go_on(intake: Intake, checkpoint: str) -> None:
+    """See that a new checkpoint goes on after what is in the folder already."""
+    spark, topic = intake.site.spark, intake.topic
+    last = filelog.last_batch(spark, location(intake.config, topic))
+    if last is None or filelog.has_begun(spark, checkpoint):
+        return
+    first = kafka.first_offsets(intake.site.settings.bootstrap, topic)
+    start = {**first, **intake.site.starts.get(topic, {})}
+    filelog.begin_after(spark, checkpoint, last, topic, start)
 
 
 def _folders(config: ConnectorConfig) -> dict[str, Column]:

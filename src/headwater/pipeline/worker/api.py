@@ -1,5 +1,7 @@
 """Kafka Connect's REST API over a worker."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from litestar import Litestar, Request, Response, delete, get, patch, post, put
@@ -125,12 +127,15 @@ def _routes(worker: Worker, address: str) -> list[Any]:
 
     @delete("/connectors/{name:str}/offsets", status_code=200, sync_to_thread=True)
     def forget(name: str) -> Any:
-        worker.definition(name)
-        try:
+        with _bad_request():
             worker.forget_offsets(name)
-        except ConnectorConflict as conflict:
-            raise HTTPException(status_code=400, detail=conflict.message) from conflict
         return {"message": "The offsets for this connector have been reset successfully"}
+
+    @patch("/connectors/{name:str}/offsets", sync_to_thread=True)
+    def move(name: str, data: dict[str, list[dict[str, Any]]]) -> Any:
+        with _bad_request():
+            worker.move_offsets(name, data.get("offsets", []))
+        return {"message": "The offsets for this connector have been altered successfully"}
 
     @put("/connectors/{name:str}/pause", status_code=202, sync_to_thread=True)
     def pause(name: str) -> None:
@@ -178,9 +183,18 @@ def _routes(worker: Worker, address: str) -> list[Any]:
 
     return [
         *(root, connectors, create, connector, remove, config, configure, change, status_of),
-        *(tasks, task_status, restart_task, topics, offsets, forget, pause, resume, stop),
+        *(tasks, task_status, restart_task, topics, offsets, forget, move, pause, resume, stop),
         *(restart, plugins, validate),
     ]
+
+
+@contextmanager
+def _bad_request() -> Iterator[None]:
+    """Answer 400 where Kafka Connect does: a connector whose offsets may not be changed now."""
+    try:
+        yield
+    except ConnectorConflict as conflict:
+        raise HTTPException(status_code=400, detail=conflict.message) from conflict
 
 
 def _type(config: dict[str, str]) -> str:

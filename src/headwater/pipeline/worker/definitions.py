@@ -12,7 +12,8 @@ from headwater.pipeline.secrets import masked
 class Definition(msgspec.Struct, frozen=True):
     """A connector as it was deployed, and the state it should be in.
 
-    Its life tells its checkpoints from those of an earlier connector of the same name.
+    Its life names its checkpoints. It outlives the connector: one that is deployed again under
+    the name goes on where the old one ended, as in Kafka Connect.
     """
 
     name: str
@@ -20,6 +21,8 @@ class Definition(msgspec.Struct, frozen=True):
     target: State = State.RUNNING
     life: str = msgspec.field(default_factory=lambda: uuid.uuid4().hex)
     offsets: list[dict[str, object]] = []
+    starts: dict[str, dict[int, int]] = {}
+    deleted: bool = False
 
     def shown(self) -> dict[str, str]:
         """The configuration as others may see it."""
@@ -29,9 +32,9 @@ class Definition(msgspec.Struct, frozen=True):
         """The same connector with some fields changed."""
         return msgspec.structs.replace(self, **fields)
 
-    def reborn(self) -> "Definition":
-        """The same connector without a past."""
-        return self.changed(life=uuid.uuid4().hex, offsets=[])
+    def reborn(self, starts: dict[str, dict[int, int]] | None = None) -> "Definition":
+        """The same connector without a past, beginning anew or at given offsets."""
+        return self.changed(life=uuid.uuid4().hex, offsets=[], starts=starts or {})
 
 
 def encode(definition: Definition) -> bytes:

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import uuid
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,8 +40,8 @@ class Worker:
     def start(self) -> None:
         """Start every connector that ran when the last worker ended."""
         self._definitions = decode_all(self._shelf.read())
-        for definition in self._definitions.values():
-            self._launch(definition)
+        for name in self.names():
+            self._launch(self._definitions[name])
         self._watch.start()
 
     def close(self) -> None:
@@ -53,7 +54,7 @@ class Worker:
 
     def names(self) -> list[str]:
         """The connectors' names."""
-        return sorted(self._definitions)
+        return sorted(name for name, one in self._definitions.items() if not one.deleted)
 
     def definition(self, name: str) -> Definition:
         """One connector's definition.
@@ -62,10 +63,10 @@ class Worker:
             UnknownConnector: there is none of that name.
 
         """
-        try:
-            return self._definitions[name]
-        except KeyError:
-            raise UnknownConnector(name) from None
+        found = self._definitions.get(name)
+        if found is None or found.deleted:
+            raise UnknownConnector(name)
+        return found
 
     def create(self, name: str, values: Mapping[str, object], target: State) -> Definition:
         """Deploy a new connector.
@@ -76,16 +77,17 @@ class Worker:
 
         """
         with self._lock:
-            if name in self._definitions:
+            if name in self.names():
                 raise ConnectorConflict(name, "already exists")
-            config = self._parse(name, values)
-            return self._deploy(Definition(name, dict(config.values), target))
+            config = dict(self._parse(name, values).values)
+            before = self._definitions.get(name, Definition(name, config))
+            return self._deploy(before.changed(config=config, target=target, deleted=False))
 
     def configure(self, name: str, values: Mapping[str, object]) -> tuple[Definition, bool]:
         """Deploy a connector or change it, and say whether it is new."""
         with self._lock:
             old = self._definitions.get(name)
-            if old is None:
+            if old is None or old.deleted:
                 return self.create(name, values, State.RUNNING), True
             texts = {key: str(value) for key, value in values.items()}
             config = self._parse(name, unmasked(texts, old.config))
@@ -102,10 +104,9 @@ class Worker:
     def delete(self, name: str) -> None:
         """End a connector and forget it."""
         with self._lock:
-            self.definition(name)
+            ended = self.definition(name).changed(target=State.STOPPED, deleted=True)
             self._halt(name)
-            self._shelf.remove(name)
-            del self._definitions[name]
+            self._deploy(ended)
 
     def turn(self, name: str, target: State) -> None:
         """Pause, stop or resume a connector."""
@@ -171,10 +172,24 @@ class Worker:
 
         """
         with self._lock:
-            definition = self.definition(name)
-            if definition.target != State.STOPPED:
-                raise ConnectorConflict(name, "must be stopped before its offsets are changed")
-            self._deploy(definition.reborn())
+            self._deploy(self._stopped(name).reborn())
+
+    def move_offsets(self, name: str, wanted: list[dict[str, Any]]) -> None:
+        """Let a stopped sink go on at other offsets; partitions that are not named stay.
+
+        Raises:
+            ConnectorConflict: it is not stopped, or no sink.
+
+        """
+        with self._lock:
+            definition = self._stopped(name)
+            if CLASSES[definition.config["connector.class"]] in (Kind.GENERATOR, Kind.JOB):
+                raise ConnectorConflict(name, "reads no topic whose offsets could be changed")
+            starts: dict[str, dict[int, int]] = {}
+            for one in [*definition.offsets, *wanted]:
+                topic, number, offset = _kafka_offset(name, one)
+                starts.setdefault(topic, {})[number] = offset
+            self._deploy(definition.reborn(starts).changed(offsets=[*_as_offsets(starts)]))
 
     def topics(self, name: str) -> list[str]:
         """The topics that a connector reads or writes."""
@@ -185,6 +200,12 @@ class Worker:
             }
             return sorted(made)
         return [topic for part in values.get("topics", "").split(",") if (topic := part.strip())]
+
+    def _stopped(self, name: str) -> Definition:
+        definition = self.definition(name)
+        if definition.target != State.STOPPED:
+            raise ConnectorConflict(name, "must be stopped before its offsets are changed")
+        return definition
 
     def _parse(self, name: str, values: Mapping[str, object]) -> ConnectorConfig:
         return parse(name, values, self._settings.environ)
@@ -202,8 +223,11 @@ class Worker:
             return
         try:
             config = self._parse(name, definition.config)
-            site = Site(self._spark, self._settings, seed=definition.life)
-            folder = f"{self._checkpoints}/{name}/{definition.life}"
+            # A generator begins anew each time: it repeats no record, nor makes up for a pause.
+            made = config.kind is Kind.GENERATOR
+            life = uuid.uuid4().hex if made else definition.life
+            site = Site(self._spark, self._settings, seed=life, starts=definition.starts)
+            folder = f"{self._checkpoints}/{name}/{life}"
             hosted = Hosted(config, site, folder)
             self._hosted[name] = hosted
             if definition.target == State.RUNNING:
@@ -228,6 +252,24 @@ class Worker:
 
 def _is_genv(key: str) -> bool:
     return key.startswith("genv.")
+
+
+def _kafka_offset(name: str, one: dict[str, Any]) -> tuple[str, int, int]:
+    try:
+        partition, offset = one["partition"], (one["offset"] or {"kafka_offset": 0})
+        return (
+            str(partition["kafka_topic"]),
+            int(partition["kafka_partition"]),
+            int(offset["kafka_offset"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ConnectorConflict(name, f"cannot use the offset {one}") from error
+
+
+def _as_offsets(starts: Mapping[str, Mapping[int, int]]) -> list[dict[str, object]]:
+    return [
+        one for topic, partitions in starts.items() for one in _offsets("", {topic: partitions})
+    ]
 
 
 def _offsets(flow: str, ends: Any) -> list[dict[str, object]]:

@@ -2,9 +2,11 @@
 
 import os
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from pyspark.sql import SparkSession
+
+from headwater.pipeline.files import Files
 
 
 class Shelf(Protocol):
@@ -46,43 +48,23 @@ class Folder:
 
 
 class Remote:
-    """Documents in an object store, through the file systems that Spark has."""
+    """Documents in an object store."""
 
     def __init__(self, spark: SparkSession, address: str) -> None:
-        jvm: Any = spark._jvm
-        self._jvm = jvm
-        self._root = jvm.org.apache.hadoop.fs.Path(address)
-        self._system = self._root.getFileSystem(spark._jsc.hadoopConfiguration())
-        self._system.mkdirs(self._root)
+        self._files = Files(spark, address)
 
     def read(self) -> dict[str, bytes]:
         """Every document."""
-        found = {}
-        for one in self._system.listStatus(self._root):
-            name = one.getPath().getName()
-            if name.endswith(".json"):
-                found[name.removesuffix(".json")] = self._content(one)
-        return found
+        names = [name for name in self._files.names() if name.endswith(".json")]
+        return {name.removesuffix(".json"): self._files.read(name) for name in names}
 
     def write(self, name: str, document: bytes) -> None:
-        """Keep a document; an object appears when it is complete."""
-        stream = self._system.create(self._file(name), True)
-        stream.write(bytearray(document))
-        stream.close()
+        """Keep a document."""
+        self._files.write(f"{name}.json", document)
 
     def remove(self, name: str) -> None:
         """Forget a document."""
-        self._system.delete(self._file(name), False)
-
-    def _file(self, name: str) -> Any:
-        return self._jvm.org.apache.hadoop.fs.Path(self._root, f"{name}.json")
-
-    def _content(self, status: Any) -> bytes:
-        stream = self._system.open(status.getPath())
-        try:
-            return bytes(stream.readNBytes(status.getLen()))
-        finally:
-            stream.close()
+        self._files.remove(f"{name}.json")
 
 
 def shelf(spark: SparkSession, address: str) -> Shelf:
