@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from capture.jars import spark_jars
+from capture.jars import prepare_spark
 from capture.tables import create_tables
 
 
@@ -30,7 +30,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "1")
         .config("spark.default.parallelism", "1")
         .config("spark.sql.warehouse.dir", str(home / "warehouse"))
-        .config("spark.jars", spark_jars())
+        .config("spark.jars", prepare_spark())
         .config("spark.sql.catalog.ice", "org.apache.iceberg.spark.SparkCatalog")
         .config("spark.sql.catalog.ice.type", "hadoop")
         .config("spark.sql.catalog.ice.warehouse", str(home / "iceberg"))

@@ -25,10 +25,7 @@ def prepare() -> Mapping[str, str]:
     for name, value in environment(state).items():
         if name == "JAVA_HOME" or not os.environ.get(name):
             os.environ[name] = value
-<<<<<<< HEAD
     return spark_conf(settings)
-=======
-    return spark_conf(state)
 
 
 def with_extra(command: Callable[..., None]) -> Callable[..., None]:
@@ -44,4 +41,3 @@ def with_extra(command: Callable[..., None]) -> Callable[..., None]:
             raise PipelineExtraMissing(error.name or "?") from error
 
     return told
->>>>>>> pipeline
