@@ -14,17 +14,28 @@
     ├── CaptureError         capture cannot be attached as asked
     │   ├── BadSetting       a setting of capture that cannot be used
     │   └── SparkMissing     there is no Spark to observe
-    └── StackError           the local platform cannot do what was asked
-        ├── StackExtraMissing   a package of the `stack` extra is not installed
-        ├── JavaMissing         no Java that is new enough
-        ├── FetchFailed         a jar could not be fetched
-        ├── ChecksumMismatch    a jar is not the one that the lock names
-        ├── DiskFull            no room for data or jars
-        ├── PortInUse           something else listens where a service must
-        ├── AlreadyUp           the platform runs already in this state folder
-        ├── NotUp               the platform does not run in this state folder
-        ├── ServiceFailed       a service did not come up
-        └── MetastoreCorrupt    the metastore's database cannot be read
+    ├── StackError           the local platform cannot do what was asked
+    │   ├── StackExtraMissing   a package of the `stack` extra is not installed
+    │   ├── JavaMissing         no Java that is new enough
+    │   ├── FetchFailed         a jar could not be fetched
+    │   ├── ChecksumMismatch    a jar is not the one that the lock names
+    │   ├── DiskFull            no room for data or jars
+    │   ├── PortInUse           something else listens where a service must
+    │   ├── AlreadyUp           the platform runs already in this state folder
+    │   ├── NotUp               the platform does not run in this state folder
+    │   ├── ServiceFailed       a service did not come up
+    │   └── MetastoreCorrupt    the metastore's database cannot be read
+    └── PipelineError        the data pipeline cannot do what was asked
+        ├── PipelineExtraMissing  a package of the `pipeline` extra is not installed
+        ├── BadConfig           a connector's configuration cannot be used
+        ├── SecretMissing       a secret that a configuration names is not there
+        ├── AddressMissing      a job was not told where a service is
+        ├── RegistryRefused     the schema registry did not give or take a schema
+        ├── TableMissing        a table is not there and may not be created
+        ├── UnknownJob          a name that no job has
+        ├── UnknownConnector    a name that no connector of the worker has
+        ├── ConnectorConflict   what was asked does not go with the connector's state
+        └── WorkerRefused       a worker did not answer, or answered with an error
 
 A class takes facts, keeps them as attributes, writes its own message, and says in its
 hint what to do. `exit_code` is what the command line ends with.
@@ -292,4 +303,116 @@ class MetastoreCorrupt(StackError):
             f"the metastore's database in {path} cannot be used: {reason}",
             hint="Restore that folder, or remove it to begin with no tables; "
             "what is in s3://warehouse stays",
+        )
+
+
+class PipelineError(HeadwaterError):
+    """The data pipeline cannot do what was asked."""
+
+
+class PipelineExtraMissing(PipelineError):
+    """A package of the `pipeline` extra is not installed."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+        super().__init__(
+            f"the pipeline needs the Python package {package}",
+            hint="Install it with: pip install 'headwater[pipeline,server]'",
+        )
+
+
+class BadConfig(PipelineError):
+    """A connector's configuration cannot be used; every fault is named with its key."""
+
+    exit_code = 2
+
+    def __init__(self, connector: str, faults: dict[str, str]) -> None:
+        self.connector, self.faults = connector, faults
+        listed = "; ".join(f"{key}: {reason}" for key, reason in faults.items())
+        super().__init__(
+            f"connector {connector} cannot start: {listed}",
+            hint="Mend these keys of its configuration and deploy it again",
+        )
+
+
+class SecretMissing(PipelineError):
+    """A secret that a configuration names is not there."""
+
+    def __init__(self, reference: str) -> None:
+        self.reference = reference
+        super().__init__(
+            f"{reference} leads to nothing",
+            hint="Set the variable, or the key in the file, where the worker runs",
+        )
+
+
+class AddressMissing(PipelineError):
+    """A job was not told where a service is."""
+
+    exit_code = 2
+
+    def __init__(self, what: str, names: tuple[str, ...]) -> None:
+        self.what, self.names = what, names
+        super().__init__(
+            f"no address of {what} was given",
+            hint=f"Start `headwater up`, or set {' or '.join(names)}",
+        )
+
+
+class RegistryRefused(PipelineError):
+    """The schema registry did not give or take a schema."""
+
+    def __init__(self, what: str, reason: str) -> None:
+        self.what, self.reason = what, reason
+        super().__init__(
+            f"the schema registry refused {what}: {reason}",
+            hint="Check the registry's address and the subject's compatibility rule",
+        )
+
+
+class TableMissing(PipelineError):
+    """A table is not there and may not be created."""
+
+    def __init__(self, table: str) -> None:
+        self.table = table
+        super().__init__(
+            f"the table {table} does not exist",
+            hint="Create it, or set iceberg.tables.auto-create-enabled to true",
+        )
+
+
+class UnknownJob(PipelineError):
+    """A name that no job has."""
+
+    exit_code = 2
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        self.name, self.known = name, known
+        super().__init__(f"no job is called {name!r}", hint=f"There are: {', '.join(known)}")
+
+
+class UnknownConnector(PipelineError):
+    """A name that no connector of the worker has."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"Connector {name} not found", hint="See `headwater connector list`")
+
+
+class ConnectorConflict(PipelineError):
+    """What was asked does not go with the connector's state."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name, self.reason = name, reason
+        super().__init__(f"Connector {name} {reason}", hint="See `headwater connector status`")
+
+
+class WorkerRefused(PipelineError):
+    """A worker did not answer, or answered with an error."""
+
+    def __init__(self, url: str, status: int, reason: str) -> None:
+        self.url, self.status, self.reason = url, status, reason
+        super().__init__(
+            f"{url} answered {status}: {reason}" if status else f"no worker at {url}: {reason}",
+            hint="Start one with `headwater worker`, or name another with --worker URL",
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from capture.jars import spark_jars
+from capture.jars import prepare_spark
 from capture.tables import create_tables
 
 
@@ -23,13 +23,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         SparkSession.builder.master("local[2]")
         .appName("capture-tests")
         .config("spark.driver.memory", "900m")
+        .config("spark.driver.extraJavaOptions", f"-Dderby.stream.error.file={home}/derby.log")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "1")
         .config("spark.default.parallelism", "1")
         .config("spark.sql.warehouse.dir", str(home / "warehouse"))
-        .config("spark.jars", spark_jars())
+        .config("spark.jars", prepare_spark())
         .config("spark.sql.catalog.ice", "org.apache.iceberg.spark.SparkCatalog")
         .config("spark.sql.catalog.ice.type", "hadoop")
         .config("spark.sql.catalog.ice.warehouse", str(home / "iceberg"))

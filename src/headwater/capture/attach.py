@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.capture import facets
+from headwater.capture.datasets.registry import Registry
 from headwater.capture.emitter import Emitter
 from headwater.capture.endings import Endings
 from headwater.capture.events import JobName, Moment, RunName
@@ -97,7 +98,10 @@ class Capture:
             self.emitter, heartbeat=settings.heartbeat_seconds, lease=settings.lease_seconds
         )
         self._start_application(str(session.version()))
-        extractor = Extractor(session)
+        registry = None
+        if settings.registry_url:
+            registry = Registry(settings.registry_url, settings.registry_auth)
+        extractor = Extractor(session, registry)
         # Threads that last: each thread that talks to the JVM costs a connection for good.
         self._worker = Worker(self._guard, "headwater-capture", self._tick)
         self._planner = Worker(self._guard, "headwater-plans")

@@ -26,6 +26,8 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     spool_dir: str = ""
     spool_megabytes: float = 64.0
     flush_seconds: float = 5.0
+    registry_url: str | None = None
+    registry_auth: str | None = None
     parent_run_id: str | None = None
     parent_job: str | None = None
     disabled: bool = False
@@ -60,6 +62,8 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
         "HEADWATER_HEARTBEAT_SECONDS": "heartbeat_seconds",
         "HEADWATER_LEASE_SECONDS": "lease_seconds",
         "HEADWATER_APP_NAME": "app_name",
+        "SCHEMA_REGISTRY_URL": "registry_url",
+        "SCHEMA_REGISTRY_AUTH": "registry_auth",
     }
     found: dict[str, Any] = {
         name: environ[variable] for variable, name in names.items() if environ.get(variable)

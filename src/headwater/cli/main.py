@@ -9,8 +9,10 @@ import typer
 from rich.text import Text
 
 from headwater.cli import capture, stack
+from headwater.cli.connectors import connector
 from headwater.cli.events import events
 from headwater.cli.help import EPILOG, Command, Front
+from headwater.cli.jobs import job, worker
 from headwater.cli.lineage import lineage
 from headwater.cli.output import err
 from headwater.cli.runs import runs
@@ -51,6 +53,9 @@ for command in (lineage, runs, events, search):
     app.command(rich_help_panel="Lineage", cls=Command)(command)
 app.command(rich_help_panel="Server", cls=Command)(server)
 capture.register(app)
+app.command(rich_help_panel="Pipeline", cls=Command)(worker)
+app.add_typer(connector, rich_help_panel="Pipeline")
+app.add_typer(job, rich_help_panel="Pipeline")
 stack.register(app)
 
 

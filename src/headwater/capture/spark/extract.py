@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from headwater.capture import facets
 from headwater.capture.datasets.naming import Dataset
+from headwater.capture.datasets.registry import Registry
 from headwater.capture.events import Event
 from headwater.capture.plan import PlanLineage, analyze
 from headwater.capture.plan.lineage import Column, Edge
@@ -91,8 +92,9 @@ def record_columns(columns: Iterable[tuple[str, Column]]) -> Iterable[tuple[str,
 class Extractor:
     """Describes the queries of one session."""
 
-    def __init__(self, session: Java) -> None:
+    def __init__(self, session: Java, registry: Registry | None = None) -> None:
         catalogs = Catalogs(session)
+        self._registry = registry
         self._leaves = Leaves(catalogs)
         self._sinks = Sinks(catalogs, self._leaves)
 
@@ -100,9 +102,9 @@ class Extractor:
         """A streaming query; its sink is known once the query is `planned`."""
         plan = execution.analyzedPlan()
         lineage = analyze(str(plan.toJSON()))
-        datasets = self._leaves.datasets(plan, lineage.sources)
+        datasets = self._inputs(plan, lineage)
         output = self._sinks.of_stream(execution) if planned else None
-        return Described(lineage, datasets, _with_schema(output, plan, lineage))
+        return Described(lineage, datasets, self._registered(_with_schema(output, plan, lineage)))
 
     def batch(
         self, plan: Java, handed: Mapping[Ids, Described]
@@ -110,12 +112,29 @@ class Extractor:
         """A batch write; the second part names the streaming queries it continues."""
         lineages = {ids: described.lineage for ids, described in handed.items()}
         lineage = analyze(str(plan.toJSON()), lineages)
-        datasets = self._leaves.datasets(plan, lineage.sources)
+        datasets = self._inputs(plan, lineage)
         for ids in lineage.adopted:
             datasets |= _adopted(handed[ids], lineage)
         output = self._sinks.of_command(plan)
         query = call(plan, "query") or plan
-        return Described(lineage, datasets, _with_schema(output, query, lineage)), lineage.adopted
+        written = self._registered(_with_schema(output, query, lineage))
+        return Described(lineage, datasets, written), lineage.adopted
+
+    def _inputs(self, plan: Java, lineage: PlanLineage) -> dict[int, tuple[Dataset, ...]]:
+        found = self._leaves.datasets(plan, lineage.sources)
+        return {
+            index: tuple(d for d in map(self._registered, datasets) if d is not None)
+            for index, datasets in found.items()
+        }
+
+    def _registered(self, dataset: Dataset | None) -> Dataset | None:
+        """A topic with the schema that the registry has for it."""
+        if self._registry is None or dataset is None:
+            return dataset
+        if not dataset.namespace.startswith("kafka://"):
+            return dataset
+        fields = self._registry.fields(dataset.name)
+        return Dataset(dataset.namespace, dataset.name, fields=fields or dataset.fields)
 
 
 def _adopted(described: Described, lineage: PlanLineage) -> dict[int, tuple[Dataset, ...]]:

@@ -1,0 +1,125 @@
+"""Schemas of topics, from a schema registry that speaks Confluent's API."""
+
+import json
+import re
+from typing import Any
+
+import httpx
+
+from headwater.capture.plan.sources import Field
+
+_TIMEOUT = 3.0
+_AVRO_TYPES = {"int": "integer"}
+_MESSAGE = re.compile(r"\bmessage\s+\w+\s*\{")
+_PROTO_FIELD = re.compile(
+    r"^\s*(?:optional\s+|required\s+)?(?P<many>repeated\s+)?"
+    r"(?P<type>map\s*<[^>]+>|[\w.]+)\s+(?P<name>\w+)\s*=\s*\d+",
+    re.MULTILINE,
+)
+
+
+class Registry:
+    """Reads the newest schemas of topics; a topic that has none, or an error, gives nothing."""
+
+    def __init__(self, url: str, auth: str | None = None) -> None:
+        user, _, password = (auth or "").partition(":")
+        self._client = httpx.Client(
+            base_url=url.rstrip("/"),
+            timeout=_TIMEOUT,
+            auth=httpx.BasicAuth(user, password) if auth else None,
+        )
+
+    def fields(self, topic: str) -> tuple[Field, ...]:
+        """The fields of a topic's records: the value's by name, the key's under `key.`"""
+        value = self._subject(f"{topic}-value")
+        key = self._subject(f"{topic}-key")
+        return (*(Field(f"key.{field.name}", field.type) for field in key), *value)
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._client.close()
+
+    def _subject(self, subject: str) -> tuple[Field, ...]:
+        try:
+            answer = self._client.get(f"/subjects/{subject}/versions/latest")
+        except httpx.HTTPError:
+            return ()
+        if answer.status_code != httpx.codes.OK:
+            return ()
+        found = answer.json()
+        return parse(str(found["schema"]), str(found.get("schemaType") or "AVRO"))
+
+
+def parse(schema: str, kind: str) -> tuple[Field, ...]:
+    """The top-level fields of a schema; a schema that is not a record has none."""
+    if kind == "PROTOBUF":
+        return _protobuf(schema)
+    try:
+        tree = json.loads(schema)
+    except ValueError:
+        return ()
+    return _json_schema(tree) if kind == "JSON" else _avro(tree)
+
+
+def _avro(tree: Any) -> tuple[Field, ...]:
+    if not isinstance(tree, dict) or tree.get("type") != "record":
+        return ()
+    return tuple(Field(str(f["name"]), _avro_type(f["type"])) for f in tree["fields"])
+
+
+def _avro_type(tree: Any) -> Any:
+    if isinstance(tree, list):
+        kinds = [_avro_type(t) for t in tree if t != "null"]
+        return kinds[0] if len(kinds) == 1 else "union"
+    if not isinstance(tree, dict):
+        return _AVRO_TYPES.get(str(tree), str(tree))
+    if tree.get("type") == "record":
+        inner = [{"name": f["name"], "type": _avro_type(f["type"])} for f in tree["fields"]]
+        return {"type": "struct", "fields": inner}
+    if tree.get("type") == "array":
+        return {"type": "array", "elementType": _avro_type(tree["items"])}
+    if tree.get("type") == "map":
+        return {"type": "map", "keyType": "string", "valueType": _avro_type(tree["values"])}
+    return str(tree.get("logicalType") or _avro_type(tree["type"]))
+
+
+def _json_schema(tree: Any) -> tuple[Field, ...]:
+    if not isinstance(tree, dict):
+        return ()
+    return tuple(
+        Field(str(name), _json_type(kind)) for name, kind in (tree.get("properties") or {}).items()
+    )
+
+
+def _json_type(tree: Any) -> Any:
+    kind = tree.get("type") if isinstance(tree, dict) else None
+    if isinstance(kind, list):
+        kind = next((k for k in kind if k != "null"), None)
+    if kind == "object" and tree.get("properties"):
+        inner = [{"name": n, "type": _json_type(t)} for n, t in tree["properties"].items()]
+        return {"type": "struct", "fields": inner}
+    if kind == "array":
+        return {"type": "array", "elementType": _json_type(tree.get("items"))}
+    return kind
+
+
+def _protobuf(text: str) -> tuple[Field, ...]:
+    """The fields of the first message; messages nested in it are their own types."""
+    clean = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
+    start = _MESSAGE.search(clean)
+    if start is None:
+        return ()
+    body, depth = [], 1
+    for character in clean[start.end() :]:
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        if depth == 0:
+            break
+        if depth == 1:
+            body.append("\n" if character in ";}" else character)
+    return tuple(
+        Field(
+            match["name"],
+            {"type": "array", "elementType": match["type"]} if match["many"] else match["type"],
+        )
+        for match in _PROTO_FIELD.finditer("".join(body))
+    )

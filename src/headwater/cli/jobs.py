@@ -1,0 +1,92 @@
+"""`headwater job` and `headwater worker`: the pipeline's jobs, and the host of its connectors."""
+
+import os
+import signal
+import threading
+from typing import Annotated
+
+import typer
+
+from headwater.cli.help import Command
+from headwater.cli.options import AsJson
+from headwater.cli.output import note, write_json, write_table
+from headwater.cli.spark import prepare, with_extra
+
+job = typer.Typer(name="job", help="List and run the pipeline's jobs.", no_args_is_help=True)
+
+Master = Annotated[str, typer.Option(envvar="SPARK_MASTER", help="Spark's master.")]
+Given = Annotated[str | None, typer.Option(show_default=False)]
+
+
+@job.command("list", cls=Command)
+@with_extra
+def list_jobs(as_json: AsJson = False) -> None:
+    """List the jobs that can be run."""
+    from headwater.pipeline.jobs.catalog import JOBS
+
+    if as_json:
+        rows = [{"name": one.name, "kind": one.kind, "about": one.about} for one in JOBS.values()]
+        write_json(rows)
+    else:
+        write_table(("JOB", "KIND", "WHAT"), [(j.name, j.kind, j.about) for j in JOBS.values()])
+
+
+@job.command("run", cls=Command)
+@with_extra
+def run_job(
+    name: Annotated[str, typer.Argument(help="The job.", show_default=False)],
+    master: Master = "local[*]",
+    bootstrap: Given = None,
+    registry: Given = None,
+    input_topic: Given = None,
+    output_topic: Given = None,
+    catalog: Given = None,
+    checkpoints: Given = None,
+) -> None:
+    """Run a job here: a batch one to its end, a streaming one until Ctrl-C."""
+    from headwater.pipeline.jobs.catalog import job as find
+    from headwater.pipeline.jobs.run import run
+    from headwater.pipeline.settings import Settings
+    from headwater.pipeline.worker.serve import session
+
+    wanted = find(name)
+    conf = prepare()
+    settings = Settings.read(
+        os.environ,
+        bootstrap=bootstrap,
+        registry=registry,
+        input_topic=input_topic,
+        output_topic=output_topic,
+        catalog=catalog,
+        checkpoints=checkpoints,
+    )
+    ended = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ended.set())
+    spark = session(master, settings.job_name or name, conf)
+    try:
+        run(wanted, spark, settings, ended)
+    finally:
+        spark.stop()
+    note(f"{name} ended")
+
+
+@with_extra
+def worker(
+    master: Master = "local[*]",
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=0, max=65535)] = 8083,
+    state: Annotated[
+        str,
+        typer.Option(
+            envvar="HEADWATER_WORKER_STATE",
+            metavar="PATH | s3://…",
+            help="Where connectors and checkpoints are kept.",
+        ),
+    ] = "worker",
+) -> None:
+    """Host connectors and streaming jobs behind Kafka Connect's REST API."""
+    conf = prepare()
+    from headwater.pipeline.worker.serve import serve
+
+    serve(master, host, port, state, conf)

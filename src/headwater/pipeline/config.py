@@ -1,0 +1,230 @@
+"""A connector's configuration: Kafka Connect's keys, checked before anything starts."""
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+
+import msgspec
+
+from headwater.errors import BadConfig
+from headwater.pipeline.secrets import resolve
+
+
+class Kind(StrEnum):
+    """What a connector does."""
+
+    GENERATOR = "generator"
+    S3_SINK = "s3-sink"
+    ICEBERG_SINK = "iceberg-sink"
+    JOB = "job"
+
+
+CLASSES: Mapping[str, Kind] = {
+    "com.amazonaws.mskdatagen.GeneratorSourceConnector": Kind.GENERATOR,
+    "GeneratorSourceConnector": Kind.GENERATOR,
+    "io.confluent.connect.s3.S3SinkConnector": Kind.S3_SINK,
+    "S3SinkConnector": Kind.S3_SINK,
+    "io.tabular.iceberg.connect.IcebergSinkConnector": Kind.ICEBERG_SINK,
+    "org.apache.iceberg.connect.IcebergSinkConnector": Kind.ICEBERG_SINK,
+    "IcebergSinkConnector": Kind.ICEBERG_SINK,
+    **{kind.value: kind for kind in Kind},
+}
+_ANY = (
+    r"name|connector\.class|tasks\.max|(key|value)\.converter(\..+)?|transforms(\..+)?|"
+    r"errors\.(tolerance|deadletterqueue\.topic\.(name|replication\.factor))|"
+    r"(consumer|producer)\.override\..+|topic\.creation\.default\.(partitions|replication\.factor)"
+)
+_SINK = r"topics"
+_KNOWN: Mapping[Kind, re.Pattern[str]] = {
+    Kind.GENERATOR: re.compile(
+        rf"{_ANY}|genk\..+|genkp\..+|genv\..+|attrcm\..+|rows\.per\.second|"
+        r"global\.(throttle\.ms|history\.records\.max)|"
+        r"topic\..+\.(throttle\.ms|history\.records\.max|rows\.per\.second)"
+    ),
+    Kind.S3_SINK: re.compile(
+        rf"{_ANY}|{_SINK}|s3\.(bucket\.name|region)|store\.url|topics\.dir|format\.class|"
+        r"partitioner\.class|partition\.field\.name|partition\.duration\.ms|path\.format|"
+        r"locale|timezone|timestamp\.(extractor|field)|flush\.size|"
+        r"rotate\.schedule\.interval\.ms|storage\.class|schema\.compatibility"
+    ),
+    Kind.ICEBERG_SINK: re.compile(
+        rf"{_ANY}|{_SINK}|iceberg\.tables|iceberg\.catalog(\..+)?|"
+        r"iceberg\.tables\.(route-field|auto-create-enabled|evolve-schema-enabled|"
+        r"default-partition-by|auto-create-props\..+)|"
+        r"iceberg\.table\..+\.(route-regex|partition-by|schema)|"
+        r"iceberg\.control\.(topic|commit\.interval-ms)"
+    ),
+    Kind.JOB: re.compile(
+        r"name|connector\.class|tasks\.max|job\.(name|input\.topic|output\.topic)"
+    ),
+}
+_REQUIRED: Mapping[Kind, tuple[str, ...]] = {
+    Kind.GENERATOR: (),
+    Kind.S3_SINK: ("topics", "s3.bucket.name"),
+    Kind.ICEBERG_SINK: ("topics", "iceberg.tables"),
+    Kind.JOB: ("job.name",),
+}
+_WHOLE = re.compile(
+    r"tasks\.max|flush\.size|.*rows\.per\.second|.*\.partitions|.*\.replication\.factor"
+)
+_MILLIS = re.compile(r".*\.ms|.*interval-ms|.*history\.records\.max")
+
+
+class ConnectorConfig(msgspec.Struct, frozen=True):
+    """A connector's name, kind and keys; secrets are looked up when a key is read."""
+
+    name: str
+    kind: Kind
+    values: Mapping[str, str]
+    environ: Mapping[str, str]
+
+    def __repr__(self) -> str:  # what a log may show: never the environment
+        return f"ConnectorConfig({self.name!r}, {self.kind.value!r})"
+
+    def get(self, key: str, default: str = "") -> str:
+        """One key's text, its secrets resolved."""
+        return resolve(self.values[key], self.environ) if key in self.values else default
+
+    def number(self, key: str, default: int) -> int:
+        """One key as a whole number."""
+        return int(self.get(key) or default)
+
+    def flag(self, key: str, default: bool = False) -> bool:
+        """One key as true or false."""
+        return self.get(key, str(default)).strip().lower() == "true"
+
+    def names(self, key: str) -> tuple[str, ...]:
+        """One key as a list of names."""
+        return tuple(name for part in self.get(key).split(",") if (name := part.strip()))
+
+    def under(self, prefix: str) -> dict[str, str]:
+        """The keys below a prefix, without it."""
+        return {
+            key.removeprefix(prefix): self.get(key) for key in self.values if key.startswith(prefix)
+        }
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The keys that mean nothing to this kind of connector."""
+        return tuple(key for key in self.values if not _KNOWN[self.kind].fullmatch(key))
+
+    @property
+    def lineage(self) -> dict[str, str]:
+        """What the configuration itself says about lineage."""
+        return self.under("transforms.openlineage.")
+
+    @property
+    def tolerant(self) -> bool:
+        """Whether a bad record is passed over instead of failing the connector."""
+        return self.get("errors.tolerance", "none") == "all"
+
+
+def parse(name: str, values: Mapping[str, object], environ: Mapping[str, str]) -> ConnectorConfig:
+    """A configuration that can be started.
+
+    Raises:
+        BadConfig: a key is missing, contradicts another, or has a value that cannot be used.
+
+    """
+    texts = {
+        key: value if isinstance(value, str) else _text(value) for key, value in values.items()
+    }
+    faults = check(texts)
+    if "name" in texts and texts["name"] != name:
+        faults["name"] = f"differs from the connector's name {name!r}"
+    if faults:
+        raise BadConfig(name, faults)
+    return ConnectorConfig(name, CLASSES[texts["connector.class"]], texts, environ)
+
+
+def check(values: Mapping[str, str]) -> dict[str, str]:
+    """What is wrong with a configuration, by key; nothing when it can start."""
+    given = values.get("connector.class", "")
+    if given not in CLASSES:
+        reason = f"{given!r} is none of {', '.join(kind.value for kind in Kind)}"
+        return {"connector.class": reason if given else "is missing"}
+    kind = CLASSES[given]
+    faults = {key: "is missing" for key in _REQUIRED[kind] if not values.get(key)}
+    faults |= _numbers(values) | _errors(values) | _transforms(values)
+    return faults | _OWN[kind](values)
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _numbers(values: Mapping[str, str]) -> dict[str, str]:
+    faults = {}
+    for key, value in values.items():
+        least = 1 if _WHOLE.fullmatch(key) else 0
+        checked = (least or _MILLIS.fullmatch(key)) and "${" not in value
+        if checked and (not value.strip().isdigit() or int(value) < least):
+            faults[key] = f"{value!r} is not a whole number from {least} up"
+    return faults
+
+
+def _errors(values: Mapping[str, str]) -> dict[str, str]:
+    tolerance = values.get("errors.tolerance", "none")
+    if tolerance not in ("none", "all"):
+        return {"errors.tolerance": f"{tolerance!r} is neither none nor all"}
+    letters = "errors.deadletterqueue.topic.name"
+    if values.get(letters) and tolerance == "none":
+        return {letters: "contradicts errors.tolerance=none, which passes over no record"}
+    return {}
+
+
+def _transforms(values: Mapping[str, str]) -> dict[str, str]:
+    aliases = [alias.strip() for alias in values.get("transforms", "").split(",") if alias.strip()]
+    return {
+        f"transforms.{alias}.type": "is missing"
+        for alias in aliases
+        if not values.get(f"transforms.{alias}.type")
+    }
+
+
+def _generator(values: Mapping[str, str]) -> dict[str, str]:
+    if not any(key.startswith("genv.") for key in values):
+        return {"genv.TOPIC.FIELD.with": "is missing: no topic has a field"}
+    faults = {}
+    for key, value in values.items():
+        if key.startswith("genv.") and key.endswith(".matching"):
+            topic, _, field = value.partition(".value.")
+            wanted = f"genv.{topic}.{field}"
+            if f"{wanted}.with" not in values and f"{wanted}.matching" not in values:
+                faults[key] = f"{value!r} is no TOPIC.value.FIELD of this connector"
+            if f"{key.removesuffix('.matching')}.with" in values:
+                faults[key] = "contradicts the .with of the same field"
+    return faults
+
+
+def _s3(values: Mapping[str, str]) -> dict[str, str]:
+    partitioner = values.get("partitioner.class", "")
+    if "FieldPartitioner" in partitioner and not values.get("partition.field.name"):
+        return {"partition.field.name": "is missing, and the FieldPartitioner needs it"}
+    if partitioner.endswith("TimeBasedPartitioner") and not values.get("path.format"):
+        return {"path.format": "is missing, and the TimeBasedPartitioner needs it"}
+    if values.get("timestamp.extractor") == "RecordField" and not values.get("timestamp.field"):
+        return {"timestamp.field": "is missing, and the extractor RecordField needs it"}
+    return {}
+
+
+def _iceberg(values: Mapping[str, str]) -> dict[str, str]:
+    tables = [table.strip() for table in values.get("iceberg.tables", "").split(",")]
+    topics = [topic.strip() for topic in values.get("topics", "").split(",")]
+    if len(tables) < 2 or values.get("iceberg.tables.route-field"):
+        return {}
+    lost = [topic for topic in topics if topic not in {t.rpartition(".")[2] for t in tables}]
+    reason = f"has no table named after {', '.join(lost)}, and there is no route-field"
+    return {"iceberg.tables": reason} if lost else {}
+
+
+def _job(_values: Mapping[str, str]) -> dict[str, str]:
+    return {}
+
+
+_OWN = {
+    Kind.GENERATOR: _generator,
+    Kind.S3_SINK: _s3,
+    Kind.ICEBERG_SINK: _iceberg,
+    Kind.JOB: _job,
+}

@@ -1,0 +1,69 @@
+"""The schema registry, through Confluent's API."""
+
+from typing import Any, NewType
+
+import httpx
+import msgspec
+
+from headwater.errors import RegistryRefused
+
+SchemaId = NewType("SchemaId", int)
+_TIMEOUT_S = 30
+_NOT_FOUND = 404
+
+
+class Schema(msgspec.Struct, frozen=True):
+    """One registered schema."""
+
+    id: SchemaId
+    text: str
+    kind: str = "AVRO"
+
+
+class Registry:
+    """Registers schemas and finds them again."""
+
+    def __init__(self, url: str, user_info: str = "") -> None:
+        self.url = url.rstrip("/")
+        user, _, password = user_info.partition(":")
+        self._auth = httpx.BasicAuth(user, password) if user_info else None
+
+    def register(self, subject: str, text: str, kind: str = "AVRO") -> SchemaId:
+        """The id of a schema under a subject, new or as it was.
+
+        Raises:
+            RegistryRefused: the registry cannot be reached or finds the schema incompatible.
+
+        """
+        body = {"schema": text} if kind == "AVRO" else {"schema": text, "schemaType": kind}
+        answer = self._ask("POST", f"/subjects/{subject}/versions", body)
+        return SchemaId(answer["id"])
+
+    def versions(self, subject: str) -> list[Schema]:
+        """Every version of a subject, the oldest first; none when it is not there."""
+        numbers = self._ask("GET", f"/subjects/{subject}/versions", missing=[])
+        found = (self._ask("GET", f"/subjects/{subject}/versions/{one}") for one in sorted(numbers))
+        return [
+            Schema(SchemaId(one["id"]), one["schema"], one.get("schemaType") or "AVRO")
+            for one in found
+        ]
+
+    def by_id(self, schema_id: SchemaId) -> Schema | None:
+        """The schema with an id, if the registry knows it."""
+        found = self._ask("GET", f"/schemas/ids/{schema_id}", missing={})
+        if not found:
+            return None
+        return Schema(schema_id, found["schema"], found.get("schemaType") or "AVRO")
+
+    def _ask(self, method: str, path: str, body: object = None, missing: Any = None) -> Any:
+        try:
+            answer = httpx.request(
+                method, self.url + path, json=body, auth=self._auth, timeout=_TIMEOUT_S
+            )
+        except httpx.HTTPError as error:
+            raise RegistryRefused(path, str(error)) from error
+        if answer.status_code == _NOT_FOUND and missing is not None:
+            return missing
+        if answer.is_error:
+            raise RegistryRefused(path, f"{answer.status_code} {answer.text[:300]}")
+        return answer.json()

@@ -1,0 +1,50 @@
+"""Confluent's wire format: a zero byte, four bytes of schema id, the record."""
+
+import re
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from headwater.pipeline.formats.registry import SchemaId
+
+MARK = "_decoded"  # true in every value that was decoded, null in one that could not be
+_UNKNOWN = "headwater: unknown schema id "
+_HEADER = 5
+
+
+def framed(schema_id: SchemaId, payload: Column) -> Column:
+    """A record with its header."""
+    return F.concat(F.unhex(F.lit(f"00{schema_id:08x}")), payload)
+
+
+def payload(raw: Column) -> Column:
+    """A record without its header."""
+    return F.substring(raw, F.lit(_HEADER + 1), F.length(raw))
+
+
+def schema_id(raw: Column) -> Column:
+    """The id in a record's header."""
+    return F.conv(F.hex(F.substring(raw, 2, 4)), 16, 10).cast("int")
+
+
+def is_framed(raw: Column) -> Column:
+    """Whether a record has a header."""
+    return (F.length(raw) >= _HEADER) & (F.hex(F.substring(raw, 1, 1)) == F.lit("00"))
+
+
+def unknown(raw: Column, place: Column) -> Column:
+    """Fails the query with the id that has to be learnt."""
+    return F.raise_error(
+        F.concat(F.lit(_UNKNOWN), schema_id(raw).cast("string"), F.lit(" at "), place)
+    )
+
+
+def bad(place: Column) -> Column:
+    """Fails the query with the place of the record that cannot be decoded."""
+    return F.raise_error(F.concat(F.lit("headwater: a record cannot be decoded at "), place))
+
+
+def unknown_id(message: str) -> SchemaId | None:
+    """The id that a failed query did not know, if that is why it failed."""
+    found = re.search(rf"{_UNKNOWN}(\d+)", message)
+    return SchemaId(int(found.group(1))) if found else None

@@ -1,0 +1,1 @@
+"""The generator: made-up records whose fields are native Spark expressions."""

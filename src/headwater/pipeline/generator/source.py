@@ -1,0 +1,71 @@
+"""The generator connector: made-up records into topics, in one query."""
+
+import functools
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.streaming.query import StreamingQuery
+
+from headwater.pipeline import kafka
+from headwater.pipeline.config import ConnectorConfig
+from headwater.pipeline.flows import Flow, Site
+from headwater.pipeline.formats.converters import Converter, Ids, converter_of
+from headwater.pipeline.generator.topics import Topic, check, records, stream, topics
+from headwater.pipeline.transforms import transformed
+
+_TRIGGER = "1 second"
+
+
+def flows(config: ConnectorConfig, site: Site) -> list[Flow]:
+    """The one flow of a generator."""
+    check(config)
+    known = topics(config)
+    converter = converter_of(config, site.settings)
+    bootstrap = site.settings.need("bootstrap", "Kafka")
+
+    def start(_ids: Ids, checkpoint: str) -> StreamingQuery:
+        kafka.ensure_topics(
+            bootstrap,
+            list(known),
+            partitions=config.number("topic.creation.default.partitions", 1),
+            replicas=config.number("topic.creation.default.replication.factor", 1),
+        )
+        frames = [_encoded(config, site, converter, known, topic) for topic in known.values()]
+        writer = kafka.write_stream(functools.reduce(DataFrame.union, frames), bootstrap)
+        for key, value in config.under("producer.override.").items():
+            writer = writer.option(f"kafka.{key}", value)
+        writer = writer.queryName(config.name).trigger(processingTime=_TRIGGER)
+        return writer.option("checkpointLocation", checkpoint).start()
+
+    return [Flow(config.name, start)]
+
+
+def _encoded(
+    config: ConnectorConfig,
+    site: Site,
+    converter: Converter,
+    known: dict[str, Topic],
+    topic: Topic,
+) -> DataFrame:
+    rows = stream(site.spark, topic, config.number("tasks.max", 1))
+    frame = transformed(records(rows, topic.name, known, site.seed), config)
+    struct = _required(frame.schema["value"].dataType)
+    encode = converter.encoder(topic.name, struct)
+    return frame.select(
+        F.col("topic"),
+        _key(frame).alias("key"),
+        encode(F.col("value")).alias("value"),
+    )
+
+
+def _required(kind: T.DataType) -> T.StructType:
+    """Every field without null: an expression always has a value, whatever Spark infers."""
+    assert isinstance(kind, T.StructType)  # noqa: S101 (records() makes a struct)
+    return T.StructType([T.StructField(f.name, f.dataType, nullable=False) for f in kind.fields])
+
+
+def _key(frame: DataFrame) -> Column:
+    kind = frame.schema["key"].dataType
+    key = F.col("key")
+    return (F.to_json(key) if isinstance(kind, T.StructType) else key.cast("string")).cast("binary")

@@ -1,0 +1,151 @@
+"""A hosted connector: its queries, started, watched, and built again when a schema is new."""
+
+import logging
+from enum import StrEnum
+
+import msgspec
+from pyspark.sql.streaming.query import StreamingQuery
+
+from headwater.errors import BadConfig, HeadwaterError
+from headwater.pipeline.config import ConnectorConfig, Kind
+from headwater.pipeline.flows import Flow, Site
+from headwater.pipeline.formats import wire
+from headwater.pipeline.formats.converters import Ids
+from headwater.pipeline.formats.registry import SchemaId
+from headwater.pipeline.generator import source
+from headwater.pipeline.jobs.catalog import job
+from headwater.pipeline.secrets import scrubbed
+from headwater.pipeline.sinks import iceberg, s3
+
+_log = logging.getLogger(__name__)
+
+
+def _job(config: ConnectorConfig, site: Site) -> list[Flow]:
+    given = {key.replace(".", "_"): value for key, value in config.under("job.").items()}
+    wanted = job(given.pop("name"))
+    if wanted.start is None:
+        raise BadConfig(config.name, {"job.name": f"{wanted.name} is a batch job"})
+    settings = msgspec.structs.replace(site.settings, job_name=config.name, **given)
+    return [wanted.flow(Site(site.spark, settings, site.seed))]
+
+
+_PLANS = {
+    Kind.GENERATOR: source.flows,
+    Kind.S3_SINK: s3.flows,
+    Kind.ICEBERG_SINK: iceberg.flows,
+    Kind.JOB: _job,
+}
+
+
+class State(StrEnum):
+    """A task's state, in Kafka Connect's words."""
+
+    RUNNING = "RUNNING"
+    FAILED = "FAILED"
+    PAUSED = "PAUSED"
+    STOPPED = "STOPPED"
+
+
+def told(error: Exception) -> str:
+    """An error and what to do about it, in one line."""
+    hint = f" ({error.hint})" if isinstance(error, HeadwaterError) and error.hint else ""
+    return f"{type(error).__name__}: {error}{hint}"
+
+
+class Task:
+    """One flow and the query that runs it now."""
+
+    def __init__(self, flow: Flow, checkpoint: str) -> None:
+        self.flow, self.checkpoint = flow, checkpoint
+        self.ids = Ids()
+        self.query: StreamingQuery | None = None
+        self.trace = ""
+
+    @property
+    def state(self) -> State:
+        """Running, also while it waits for its first schema, or failed."""
+        return State.FAILED if self.trace else State.RUNNING
+
+    def start(self) -> None:
+        """Start, or go on from the checkpoint."""
+        self.trace = ""
+        try:
+            self.query = self.flow.start(self.ids, self.checkpoint)
+        except Exception as error:  # whatever a service or Spark says, the neighbours go on
+            self.trace = told(error)
+
+    def poll(self) -> None:
+        """See how the query is, and mend what can be mended."""
+        if self.trace:
+            return
+        if self.query is None:
+            self.start()
+        elif not self.query.isActive:
+            self._ended()
+
+    def stop(self) -> None:
+        """End the query; its checkpoint stays."""
+        if self.query is not None:
+            self.query.stop()
+            self.query = None
+
+    def _ended(self) -> None:
+        assert self.query is not None  # noqa: S101 (poll asks only about a query that was)
+        error = self.query.exception()
+        message = str(error) if error else "the query ended by itself"
+        new = wire.unknown_id(message)
+        if new is None or not self._learns(new):
+            self.trace = message
+            return
+        _log.info("%s goes on with schema id %s", self.flow.name, new)
+        self.start()
+
+    def _learns(self, new: SchemaId) -> bool:
+        if new in self.ids.learnt | self.ids.hopeless:
+            return False
+        try:
+            known = self.flow.knows(new)
+        except HeadwaterError:
+            return False
+        if known:
+            self.ids = msgspec.structs.replace(self.ids, learnt=self.ids.learnt | {new})
+        elif self.flow.tolerant:
+            self.ids = msgspec.structs.replace(self.ids, hopeless=self.ids.hopeless | {new})
+        return known or self.flow.tolerant
+
+
+class Hosted:
+    """A connector's tasks."""
+
+    def __init__(self, config: ConnectorConfig, site: Site, checkpoints: str) -> None:
+        self.config, self.site = config, site
+        for key in config.unknown:
+            _log.warning("%s: the key %s is not understood and has no effect", config.name, key)
+        plan = _PLANS[config.kind](config, site)
+        self.tasks = [Task(flow, f"{checkpoints}/{flow.name}") for flow in plan]
+
+    def start(self) -> None:
+        """Start every task in a scheduling pool of the connector's own."""
+        self.site.spark.sparkContext.setLocalProperty("spark.scheduler.pool", self.config.name)
+        for task in self.tasks:
+            task.start()
+
+    def restart(self, task: Task) -> None:
+        """Build one task again; it goes on from its checkpoint."""
+        self.site.spark.sparkContext.setLocalProperty("spark.scheduler.pool", self.config.name)
+        task.stop()
+        task.start()
+
+    def poll(self) -> None:
+        """See how every task is."""
+        for task in self.tasks:
+            task.poll()
+
+    def stop(self) -> None:
+        """End every task."""
+        for task in self.tasks:
+            task.stop()
+
+    def trace(self, task: Task) -> str:
+        """Why a task failed, without any secret."""
+        return scrubbed(task.trace, self.config.values, self.config.environ)

@@ -1,0 +1,51 @@
+"""The job `iceberg-ingestion`: orders into the Iceberg table `default.orders`."""
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from headwater.pipeline import kafka, tables
+from headwater.pipeline.decoding import decoded
+from headwater.pipeline.formats.converters import Avro, Ids
+from headwater.pipeline.formats.registry import Registry
+from headwater.pipeline.settings import Settings
+from headwater.pipeline.sinks.iceberg import append
+
+NAME = "iceberg-ingestion"
+TABLE = "default.orders"
+COLUMNS = "order_id STRING, item STRING, price DECIMAL(10, 2), supplier STRING, bid_time TIMESTAMP"
+_PERIOD_MS = 5000
+
+
+def priced(orders: DataFrame) -> DataFrame:
+    """Orders as the table has them: the price as a decimal of two places."""
+    return orders.select(
+        "order_id",
+        "item",
+        F.col("price").cast("decimal(10, 2)").alias("price"),
+        "supplier",
+        "bid_time",
+    )
+
+
+def start(
+    spark: SparkSession, settings: Settings, ids: Ids, checkpoint: str
+) -> StreamingQuery | None:
+    """Start the query; none before the first order's schema is there."""
+    bootstrap = settings.need("bootstrap", "Kafka")
+    avro = Avro(Registry(settings.need("registry", "the schema registry")))
+    source = settings.input_topic or "orders"
+    decode = avro.decoder(source, ids)
+    if decode is None:
+        return None
+    tables.configure_catalog(spark, settings.catalog, tables.catalog_options(settings))
+    table = f"{settings.catalog}.{TABLE}"
+    tables.ensure_table(spark, tables.Table(table, COLUMNS, "days(bid_time)"))
+    orders = decoded(kafka.read_stream(spark, bootstrap, source), decode).select("value.*")
+    return append(priced(orders), settings.job_name or NAME, table, checkpoint, _PERIOD_MS)
+
+
+if __name__ == "__main__":
+    from headwater.pipeline.jobs.run import main
+
+    main(NAME)

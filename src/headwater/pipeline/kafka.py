@@ -1,0 +1,84 @@
+"""Kafka at both ends of a query: topics made when missing, streams in and out."""
+
+import json
+from collections.abc import Mapping
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+_WAIT_S = 30
+
+
+def ensure_topics(
+    bootstrap: str, names: list[str], *, partitions: int = 1, replicas: int = 1
+) -> None:
+    """Create those topics that do not exist yet."""
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    known = admin.list_topics(timeout=_WAIT_S).topics
+    new = [NewTopic(name, partitions, replicas) for name in names if name not in known]
+    for made in (admin.create_topics(new) if new else {}).values():
+        try:
+            made.result(timeout=_WAIT_S)
+        except KafkaException as error:
+            if error.args[0].name() != "TOPIC_ALREADY_EXISTS":  # someone was quicker
+                raise
+
+
+def read_stream(
+    spark: SparkSession,
+    bootstrap: str,
+    topic: str,
+    *,
+    tasks: int = 1,
+    options: Mapping[str, str] | None = None,
+) -> DataFrame:
+    """A topic's records from the beginning, or from where the checkpoint says."""
+    reader = (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", bootstrap)
+        .option("subscribe", topic)
+        .option("startingOffsets", "earliest")
+    )
+    if tasks > 1:
+        reader = reader.option("minPartitions", tasks)
+    for key, value in (options or {}).items():
+        reader = reader.option(key, value)
+    # A tombstone has no fields: sinks that only append have nothing to do with it.
+    return reader.load().where(F.col("value").isNotNull())
+
+
+def write_stream(records: DataFrame, bootstrap: str) -> DataStreamWriter:
+    """A writer of records that have topic, key and value."""
+    return records.writeStream.format("kafka").option("kafka.bootstrap.servers", bootstrap)
+
+
+def starting(bootstrap: str, topic: str, offsets: Mapping[int, int]) -> str:
+    """Offsets to start from as Spark wants them; partitions that are not named start first."""
+    told = {**first_offsets(bootstrap, topic), **offsets}
+    return json.dumps({topic: {str(number): offset for number, offset in told.items()}})
+
+
+def first_offsets(bootstrap: str, topic: str) -> dict[int, int]:
+    """The offset of the first record, by partition."""
+    return {number: ends[0] for number, ends in _ends(bootstrap, topic).items()}
+
+
+def end_offsets(bootstrap: str, topic: str) -> dict[int, int]:
+    """The offset after the last record, by partition."""
+    return {number: ends[1] for number, ends in _ends(bootstrap, topic).items()}
+
+
+def _ends(bootstrap: str, topic: str) -> dict[int, tuple[int, int]]:
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "headwater-offsets"})
+    try:
+        found = consumer.list_topics(topic, timeout=_WAIT_S).topics[topic].partitions
+        return {
+            number: consumer.get_watermark_offsets(TopicPartition(topic, number), _WAIT_S)
+            for number in found
+        }
+    finally:
+        consumer.close()

@@ -1,0 +1,1 @@
+"""Sinks: topics into the object store and into Iceberg tables."""

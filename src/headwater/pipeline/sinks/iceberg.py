@@ -1,0 +1,122 @@
+"""The Iceberg sink: topics into tables, each record exactly once."""
+
+from collections.abc import Callable
+
+import msgspec
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from headwater.errors import TableMissing
+from headwater.pipeline import tables
+from headwater.pipeline.config import ConnectorConfig
+from headwater.pipeline.flows import Flow, Intake, Site, flow_name
+from headwater.pipeline.formats.converters import Ids, converter_of
+from headwater.pipeline.transforms import check
+
+_PERIOD_MS = 300_000  # the original's default
+
+
+class Route(msgspec.Struct, frozen=True):
+    """A topic's records, or those whose route field matches, into one table."""
+
+    topic: str
+    table: str
+    field: str = ""
+    pattern: str = ""
+
+    def taken(self, rows: DataFrame) -> DataFrame:
+        """The rows that go this way."""
+        return rows.where(F.col(self.field).rlike(f"^(?:{self.pattern})$")) if self.field else rows
+
+
+def flows(config: ConnectorConfig, site: Site) -> list[Flow]:
+    """A flow for each way from a topic to a table."""
+    check(config)
+    catalog = config.get("iceberg.catalog", site.settings.catalog)
+    tables.configure_catalog(site.spark, catalog, _catalog(config, site))
+    converter = converter_of(config, site.settings)
+    ways = routes(config)
+    found = []
+    for way in ways:
+        intake = Intake(site, config, converter, way.topic)
+        one_each = len({way.topic for way in ways}) == len(ways)
+        part = way.topic if one_each else f"{way.topic}.{way.table}"
+        name = flow_name(config, part, len(ways))
+        start = _starter(intake, name, way, f"{catalog}.{way.table}")
+        found.append(Flow(name, start, converter.knows, config.tolerant))
+    for topic in config.names("topics"):
+        found += Intake(site, config, converter, topic).dead_letters()
+    return found
+
+
+def routes(config: ConnectorConfig) -> list[Route]:
+    """Which topic goes into which table: by the route field, else by name, else all into one."""
+    names, topics = config.names("iceberg.tables"), config.names("topics")
+    field = config.get("iceberg.tables.route-field")
+    if field:
+        return [
+            Route(topic, table, field, config.get(f"iceberg.table.{table}.route-regex", table))
+            for topic in topics
+            for table in names
+        ]
+    by_name = {table.rpartition(".")[2]: table for table in names}
+    return [Route(topic, names[0] if len(names) == 1 else by_name[topic]) for topic in topics]
+
+
+def _catalog(config: ConnectorConfig, site: Site) -> dict[str, str]:
+    own = config.under("iceberg.catalog.")
+    if own.get("s3.endpoint"):
+        # Beside an S3 of one's own stand the slim jars, without the Apache client.
+        own.setdefault("http-client.type", "urlconnection")
+    return own or tables.catalog_options(site.settings)
+
+
+def _table(config: ConnectorConfig, way: Route, full: str, rows: DataFrame) -> tables.Table:
+    prefix = f"iceberg.table.{way.table}."
+    partition = config.get("iceberg.tables.default-partition-by")
+    return tables.Table(
+        full,
+        config.get(f"{prefix}schema") or tables.columns_of(rows.schema),
+        config.get(f"{prefix}partition-by", partition),
+        {**tables.PROPERTIES, **config.under("iceberg.tables.auto-create-props.")},
+    )
+
+
+def _starter(
+    intake: Intake, name: str, way: Route, full: str
+) -> Callable[[Ids, str], StreamingQuery | None]:
+    config, spark = intake.config, intake.site.spark
+
+    def start(ids: Ids, checkpoint: str) -> StreamingQuery | None:
+        records = intake.values(ids)
+        if records is None:
+            return None
+        rows = way.taken(records.select("value.*"))
+        if config.flag("iceberg.tables.auto-create-enabled", default=True):
+            tables.ensure_table(spark, _table(config, way, full, rows))
+        elif not tables.exists(spark, full):
+            raise TableMissing(full)
+        if config.flag("iceberg.tables.evolve-schema-enabled"):
+            tables.evolve(spark, full, rows.schema)
+        period = config.number("iceberg.control.commit.interval-ms", _PERIOD_MS)
+        frame = tables.fitted(rows, spark.table(tables.quoted(full)).schema)
+        return append(frame, name, full, checkpoint, period)
+
+    return start
+
+
+def append(
+    rows: DataFrame, name: str, table: str, checkpoint: str, period_ms: int
+) -> StreamingQuery:
+    """Append a stream to a table, a commit each period."""
+    return (
+        rows.writeStream.format("iceberg")
+        .queryName(name)
+        .outputMode("append")
+        .option("checkpointLocation", checkpoint)
+        # Rows of several days come mixed, and sorting them first would cost a shuffle.
+        .option("fanout-enabled", "true")
+        .trigger(processingTime=f"{period_ms} milliseconds")
+        .toTable(tables.quoted(table))
+    )

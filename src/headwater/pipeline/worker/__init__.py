@@ -1,0 +1,1 @@
+"""The worker: one Spark application that hosts connectors and jobs behind Connect's API."""

@@ -1,0 +1,55 @@
+"""Runs a worker until it is told to stop."""
+
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import uvicorn
+from pyspark.sql import SparkSession
+
+from headwater.pipeline.settings import Settings
+from headwater.pipeline.worker.api import make_app
+from headwater.pipeline.worker.host import Worker
+from headwater.pipeline.worker.shelf import shelf
+
+_DEFAULTS = {
+    "spark.scheduler.mode": "FAIR",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.streaming.stopTimeout": "60s",
+    "spark.ui.enabled": "false",
+}
+
+
+def session(master: str, name: str, conf: Mapping[str, str]) -> SparkSession:
+    """A Spark session with Headwater's defaults under what is configured."""
+    builder = SparkSession.Builder().master(master).appName(name)
+    for key, value in {**_DEFAULTS, **conf}.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def serve(master: str, host: str, port: int, state: str, conf: Mapping[str, str]) -> None:
+    """Serve; SIGTERM and Ctrl-C end the queries first, so that nothing is cut short."""
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    spark = session(master, "headwater-worker", conf)
+    spark.sparkContext.setLogLevel("WARN")
+    place = state if "://" in state else str(Path(state).absolute())
+    checkpoints = f"{place.replace('s3://', 's3a://')}/checkpoints"
+    worker = Worker(spark, Settings.read(os.environ), shelf(spark, place), checkpoints)
+    worker.start()
+    try:
+        uvicorn.run(
+            make_app(worker, f"{host}:{port}"),
+            host=host,
+            port=port,
+            log_level="warning",
+            access_log=False,
+            timeout_graceful_shutdown=30,
+        )
+    finally:
+        worker.close()
+        spark.stop()

@@ -1,0 +1,110 @@
+"""Schemas of topics, from a registry that speaks Confluent's API."""
+
+import base64
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote
+
+import pytest
+
+from headwater.capture.datasets.registry import Registry, parse
+
+AVRO = json.dumps(
+    {
+        "type": "record",
+        "name": "Order",
+        "fields": [
+            {"name": "id", "type": "int"},
+            {"name": "price", "type": ["null", "double"]},
+            {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+            {"name": "tags", "type": {"type": "array", "items": "string"}},
+            {
+                "name": "buyer",
+                "type": {
+                    "type": "record",
+                    "name": "Buyer",
+                    "fields": [{"name": "city", "type": "string"}],
+                },
+            },
+        ],
+    }
+)
+SUBJECTS = {
+    "orders-value": {"schema": AVRO},
+    "orders-key": {
+        "schema": '{"type": "object", "properties": {"id": {"type": "integer"}}}',
+        "schemaType": "JSON",
+    },
+}
+SECRET = "Basic " + base64.b64encode(b"user:secret").decode()
+
+
+class Subjects(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        subject = unquote(self.path).split("/")[2]
+        known = SUBJECTS.get(subject) if self.headers.get("Authorization") == SECRET else None
+        body = json.dumps(known or {"error_code": 40401}).encode()
+        self.send_response(200 if known else 404)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Subjects)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_topic_has_the_fields_of_its_key_and_value(address: str) -> None:
+    registry = Registry(address, "user:secret")
+    fields = {field.name: field.type for field in registry.fields("orders")}
+    registry.close()
+    assert fields == {
+        "key.id": "integer",
+        "id": "integer",
+        "price": "double",
+        "at": "timestamp-millis",
+        "tags": {"type": "array", "elementType": "string"},
+        "buyer": {"type": "struct", "fields": [{"name": "city", "type": "string"}]},
+    }
+
+
+def test_topic_without_schema_or_registry_has_none(address: str) -> None:
+    for registry in (Registry(address, "user:wrong"), Registry("http://127.0.0.1:1")):
+        assert registry.fields("orders") == ()
+        registry.close()
+
+
+def test_protobuf_message() -> None:
+    text = """
+    syntax = "proto3";  // not a field = 1
+    message Order {
+      int32 id = 1;
+      optional string name = 2;
+      repeated Line lines = 3;
+      map<string, int32> counts = 4;
+      message Line { string sku = 1; }
+    }
+    """
+    assert {f.name: f.type for f in parse(text, "PROTOBUF")} == {
+        "id": "int32",
+        "name": "string",
+        "lines": {"type": "array", "elementType": "Line"},
+        "counts": "map<string, int32>",
+    }
+
+
+@pytest.mark.parametrize(("schema", "kind"), [('"string"', "AVRO"), ("nonsense", "JSON")])
+def test_schema_that_is_no_record_has_no_fields(schema: str, kind: str) -> None:
+    assert parse(schema, kind) == ()

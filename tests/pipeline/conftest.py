@@ -1,0 +1,62 @@
+"""One platform and one Spark session for the whole session: starting them is the slow part."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headwater.pipeline.settings import Settings
+from pipeline.lab import Lab
+from stack.platform import Platform
+
+
+@pytest.fixture(scope="session")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    platform = Platform(tmp_path_factory.mktemp("pipeline"))
+    platform.up("--only", "kafka,registry,s3,metastore")
+    try:
+        fetched = platform.run("fetch", "--only", "spark")
+        assert fetched.returncode == 0, fetched.stderr
+        yield platform
+    finally:
+        platform.run("down")
+
+
+@pytest.fixture(scope="session")
+def environ(platform: Platform) -> Iterator[dict[str, str]]:
+    variables = platform.variables()
+    before = dict(os.environ)
+    os.environ.update(variables)
+    yield variables
+    os.environ.clear()
+    os.environ.update(before)
+
+
+@pytest.fixture(scope="module")
+def spark(platform: Platform, environ: dict[str, str]) -> Iterator[SparkSession]:
+    conf: dict[str, bool | float | int | str | None] = {
+        **platform.spark(),
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.scheduler.mode": "FAIR",
+        "spark.driver.memory": "1g",
+        "spark.sql.streaming.stopTimeout": "60s",
+    }
+    builder = SparkSession.Builder().master("local[2]").appName("pipeline-tests")
+    session = builder.config(map=conf).getOrCreate()
+    yield session
+    session.stop()
+    # The file systems of a JVM outlive its sessions, and others use other object stores.
+    session._jvm.org.apache.hadoop.fs.FileSystem.closeAll()  # type: ignore[union-attr]
+
+
+@pytest.fixture
+def lab(
+    spark: SparkSession, environ: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Lab]:
+    """Connectors that end with the test."""
+    lab = Lab(spark, Settings.read(environ), tmp_path_factory.mktemp("checkpoints"))
+    yield lab
+    lab.close()

@@ -1,0 +1,78 @@
+"""Connectors and topics of one test."""
+
+import json
+import uuid
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import KafkaException, Producer
+from pyspark.sql import DataFrame, SparkSession
+
+from headwater.pipeline.config import parse
+from headwater.pipeline.flows import Site
+from headwater.pipeline.hosting import Hosted
+from headwater.pipeline.kafka import end_offsets
+from headwater.pipeline.settings import Settings
+from stack.platform import eventually
+
+CONNECTORS = Path(__file__).parents[2] / "connectors"
+
+
+def shipped(name: str) -> dict[str, str]:
+    return dict(json.loads((CONNECTORS / f"{name}.json").read_text())["config"])
+
+
+class Lab:
+    """Hosts connectors in this process, without a worker."""
+
+    def __init__(self, spark: SparkSession, settings: Settings, folder: Path) -> None:
+        self.spark, self.settings, self.folder = spark, settings, folder
+        self.hosted: list[Hosted] = []
+
+    def start(self, name: str, config: dict[str, str]) -> Hosted:
+        site = Site(self.spark, self.settings, seed=name + uuid.uuid4().hex)
+        parsed = parse(name, config, self.settings.environ)
+        one = Hosted(parsed, site, str(self.folder))
+        self.hosted.append(one)
+        one.start()
+        return one
+
+    def wait(self, holds: Any, limit_s: float = 180) -> None:
+        """Wait until something holds, with the connectors looked after meanwhile."""
+
+        def check() -> bool:
+            for one in self.hosted:
+                one.poll()
+            failed = [one.trace(task) for one in self.hosted for task in one.tasks if task.trace]
+            assert not failed, failed
+            return bool(holds())
+
+        eventually(check, limit_s)
+
+    def produce(self, topic: str, values: list[bytes]) -> None:
+        producer = Producer({"bootstrap.servers": self.settings.bootstrap})
+        for value in values:
+            producer.produce(topic, value)
+        assert producer.flush(60) == 0
+
+    def count(self, topic: str) -> int:
+        try:
+            return sum(end_offsets(self.settings.bootstrap, topic).values())
+        except KafkaException:  # no one has made it yet
+            return 0
+
+    def values(self, topic: str) -> set[bytes]:
+        """What a topic holds, as bytes."""
+        if not self.count(topic):
+            return set()
+        reader = self.spark.read.format("kafka").option("subscribe", topic)
+        records = reader.option("kafka.bootstrap.servers", self.settings.bootstrap).load()
+        return {bytes(row.value) for row in records.select("value").collect()}
+
+    def table(self, name: str) -> DataFrame:
+        self.spark.catalog.refreshTable(name)
+        return self.spark.table(name)
+
+    def close(self) -> None:
+        for one in self.hosted:
+            one.stop()

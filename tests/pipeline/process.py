@@ -1,0 +1,82 @@
+"""A worker in a process of its own, as people run it."""
+
+import json
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from stack.platform import Platform, eventually
+
+
+class WorkerProcess:
+    """Starts, kills and asks a worker that keeps its state in one folder."""
+
+    def __init__(self, platform: Platform, folder: Path) -> None:
+        self._platform, self.folder = platform, folder
+        self._port = _free_port()
+        self.url = f"http://127.0.0.1:{self._port}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        options = ["--master", "local[2]", "--port", str(self._port), "--state", str(self.folder)]
+        environ = {**self._platform.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
+        with (self.folder.parent / "worker.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "headwater.cli.main", "worker", *options],
+                env={**environ, "PYSPARK_SUBMIT_ARGS": "--driver-memory 1g pyspark-shell"},
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        eventually(self._answers, 180)
+
+    def kill(self) -> None:
+        """End it as a power cut does: its JVM with it."""
+        assert self._process is not None
+        subprocess.run(["kill", "-9", "--", f"-{self._process.pid}"], check=True)
+        self._process.wait()
+
+    def stop(self) -> int:
+        assert self._process is not None
+        self._process.terminate()
+        return self._process.wait(timeout=120)
+
+    def command(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """A `headwater connector` command."""
+        return self._platform.run("connector", *arguments, "--worker", self.url)
+
+    def ask(self, method: str, path: str, body: Any = None) -> httpx.Response:
+        return httpx.request(method, f"{self.url}{path}", json=body, timeout=120)
+
+    def get(self, path: str) -> Any:
+        answer = self.ask("GET", path)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def deploy(self, *connectors: tuple[str, dict[str, str]]) -> None:
+        paths = []
+        for name, config in connectors:
+            path = self.folder.parent / f"{name}.json"
+            path.write_text(json.dumps({"name": name, "config": config}))
+            paths.append(str(path))
+        done = self.command("deploy", *paths)
+        assert done.returncode == 0, done.stderr
+
+    def _answers(self) -> bool:
+        assert self._process is not None
+        log = (self.folder.parent / "worker.log").read_text(errors="replace")
+        assert self._process.poll() is None, log[-3000:]
+        try:
+            return self.ask("GET", "/").status_code == 200
+        except httpx.HTTPError:
+            return False
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])

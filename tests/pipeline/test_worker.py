@@ -1,0 +1,129 @@
+"""The worker: Kafka Connect's API, and nothing lost or twice when it is killed."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from pipeline.lab import Lab, shipped
+from pipeline.process import WorkerProcess
+from stack.platform import Platform, eventually
+
+
+@pytest.fixture(scope="module")
+def worker(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+    folder = tmp_path_factory.mktemp("worker") / "state"
+    folder.mkdir()
+    worker = WorkerProcess(platform, folder)
+    worker.start()
+    yield worker
+    worker.stop()
+
+
+def parcels(name: str, **more: str) -> tuple[str, dict[str, str]]:
+    """One of the lab's connectors, on a topic and a table of this test's own."""
+    config: dict[str, str] = json.loads(json.dumps(shipped(name)).replace("orders", "parcels"))
+    return name.replace("orders", "parcels"), {**config, **more}
+
+
+def states(worker: WorkerProcess, name: str) -> list[str]:
+    status = worker.get(f"/connectors/{name}/status")
+    return [status["connector"]["state"], *(task["state"] for task in status["tasks"])]
+
+
+def kafka_offset(worker: WorkerProcess, name: str) -> int:
+    found = worker.get(f"/connectors/{name}/offsets")["offsets"]
+    return sum(one["offset"].get("kafka_offset", 0) for one in found)
+
+
+def test_killed_under_load_nothing_is_lost_or_twice(worker: WorkerProcess, lab: Lab) -> None:
+    worker.deploy(
+        parcels("orders-source", **{"rows.per.second": "100"}),
+        parcels("orders-s3-sink"),
+        parcels("orders-iceberg-sink"),
+    )
+    eventually(lambda: kafka_offset(worker, "parcels-iceberg-sink") > 0, 180)
+    worker.kill()
+    worker.start()
+    assert worker.get("/connectors") == [
+        *("parcels-iceberg-sink", "parcels-s3-sink", "parcels-source"),
+    ]
+    before = lab.count("parcels")
+    eventually(lambda: lab.count("parcels") > before, 180)
+    assert worker.command("stop", "parcels-source").returncode == 0
+    assert states(worker, "parcels-source") == ["STOPPED"]
+    count = lab.count("parcels")
+    for sink in ("parcels-s3-sink", "parcels-iceberg-sink"):
+        eventually(lambda sink=sink: kafka_offset(worker, sink) == count, 180)  # type: ignore[misc]
+
+    table = lab.table("demo_ib.default.parcels")
+    archive = lab.spark.read.json("s3a://fh-dev-bucket/parcels")
+    assert table.count() == table.select("order_id").distinct().count() == count
+    assert archive.count() == archive.select("order_id").distinct().count() == count
+
+    assert worker.command("delete", "parcels-iceberg-sink").returncode == 0
+    worker.deploy(parcels("orders-iceberg-sink"))
+    assert worker.command("stop", "parcels-s3-sink").returncode == 0
+    back = {
+        "partition": {"kafka_topic": "parcels", "kafka_partition": 0},
+        "offset": {"kafka_offset": count - 10},
+    }
+    moved = worker.ask("PATCH", "/connectors/parcels-s3-sink/offsets", {"offsets": [back]})
+    assert moved.status_code == 200
+    assert kafka_offset(worker, "parcels-s3-sink") == count - 10
+    assert worker.command("resume", "parcels-s3-sink").returncode == 0
+    eventually(lambda: _archived(lab) == count + 10, 180)
+    eventually(lambda: kafka_offset(worker, "parcels-iceberg-sink") == count, 180)
+    assert lab.table("demo_ib.default.parcels").count() == count
+
+
+def test_the_api_speaks_as_kafka_connect_does(worker: WorkerProcess) -> None:
+    # A topic without a schema yet: the sink waits for it, and is running while it waits.
+    config = {
+        "connector.class": "s3-sink",
+        "topics": "quiet",
+        "s3.bucket.name": "b",
+        "consumer.override.sasl.password": "open sesame",
+    }
+    made = worker.ask("POST", "/connectors", {"name": "quiet", "config": config})
+    assert made.status_code == 201
+    assert made.json()["type"] == "sink"
+    assert made.json()["tasks"] == [{"connector": "quiet", "task": 0}]
+    assert "open sesame" not in made.text + worker.ask("GET", "/connectors/quiet/config").text
+    again = worker.ask("POST", "/connectors", {"name": "quiet", "config": config})
+    assert (again.status_code, again.json()["error_code"]) == (409, 409)
+    bad = worker.ask("PUT", "/connectors/bad/config", {"connector.class": "s3-sink"})
+    assert bad.status_code == 400
+    assert "topics: is missing" in bad.json()["message"]
+    missing = worker.ask("GET", "/connectors/none/status")
+    assert (missing.status_code, missing.json()) == (
+        404,
+        {"error_code": 404, "message": "Connector none not found"},
+    )
+
+    assert states(worker, "quiet") == ["RUNNING", "RUNNING"]
+    assert worker.ask("PUT", "/connectors/quiet/pause").status_code == 202
+    assert states(worker, "quiet") == ["PAUSED", "PAUSED"]
+    assert worker.ask("PUT", "/connectors/quiet/resume").status_code == 202
+    assert states(worker, "quiet") == ["RUNNING", "RUNNING"]
+    assert worker.ask("DELETE", "/connectors/quiet/offsets").status_code == 400
+    assert worker.ask("PUT", "/connectors/quiet/stop").status_code == 204
+    assert states(worker, "quiet") == ["STOPPED"]
+    assert worker.ask("DELETE", "/connectors/quiet/offsets").status_code == 200
+    assert worker.ask("POST", "/connectors/quiet/restart").status_code == 204
+    patched = worker.ask("PATCH", "/connectors/quiet/config", {"flush.size": "7"})
+    assert (patched.status_code, patched.json()["config"]["flush.size"]) == (200, "7")
+    expanded = worker.get("/connectors?expand=status&expand=info")["quiet"]
+    assert set(expanded) == {"status", "info"}
+    assert worker.get("/connectors/quiet/topics") == {"quiet": {"topics": ["quiet"]}}
+
+    plugins = {one["class"] for one in worker.get("/connector-plugins")}
+    assert "io.confluent.connect.s3.S3SinkConnector" in plugins
+    told = worker.ask("PUT", "/connector-plugins/s3-sink/config/validate", {"topics": "t"}).json()
+    assert told["error_count"] == 1
+    assert worker.ask("DELETE", "/connectors/quiet").status_code == 204
+    assert worker.ask("GET", "/connectors/quiet").status_code == 404
+
+
+def _archived(lab: Lab) -> int:
+    return lab.spark.read.json("s3a://fh-dev-bucket/parcels").count()
