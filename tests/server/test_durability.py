@@ -4,6 +4,7 @@ import asyncio
 import os
 import random
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from uuid import uuid4
 
@@ -76,7 +77,9 @@ def stored(store_url: str) -> set[bytes]:
         database.close()
 
 
-def test_every_acknowledged_event_survives_kill_9(store_url: str, tmp_path: Path) -> None:
+def test_every_acknowledged_event_survives_kill_9(
+    store_url: str, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     chance = random.Random(7)
     kept: set[bytes] = set()
     with ServerProcess(store_url, tmp_path / "server.log") as server:
@@ -88,7 +91,8 @@ def test_every_acknowledged_event_survives_kill_9(store_url: str, tmp_path: Path
             assert not missing, f"{len(missing)} of {len(kept)} are gone"
             assert server.api.get("/lineage", nodeId="dataset:db:source")["graph"]
         assert server.api.event_count() == len(stored(store_url))
-        print(f"{KILLS} kills, {len(kept)} acknowledged, none lost")  # noqa: T201
+    record_property("kills", KILLS)
+    record_property("acknowledged", len(kept))
 
 
 def test_sigterm_finishes_what_was_accepted(store_url: str, tmp_path: Path) -> None:
