@@ -8,6 +8,7 @@ from pathlib import Path
 import uvicorn
 from pyspark.sql import SparkSession
 
+from headwater.pipeline.observe import observe
 from headwater.pipeline.settings import Settings
 from headwater.pipeline.worker.api import make_app
 from headwater.pipeline.worker.host import Worker
@@ -37,6 +38,7 @@ def serve(master: str, host: str, port: int, state: str, conf: Mapping[str, str]
     logging.getLogger("httpx").setLevel(logging.WARNING)
     spark = session(master, "headwater-worker", conf)
     spark.sparkContext.setLogLevel("WARN")
+    observe(spark)
     place = state if "://" in state else str(Path(state).absolute())
     checkpoints = f"{place.replace('s3://', 's3a://')}/checkpoints"
     worker = Worker(spark, Settings.read(os.environ), shelf(spark, place), checkpoints)
