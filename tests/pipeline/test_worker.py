@@ -61,21 +61,6 @@ def test_killed_under_load_nothing_is_lost_or_twice(worker: WorkerProcess, lab: 
     assert table.count() == table.select("order_id").distinct().count() == count
     assert archive.count() == archive.select("order_id").distinct().count() == count
 
-    assert worker.command("delete", "parcels-iceberg-sink").returncode == 0
-    worker.deploy(parcels("orders-iceberg-sink"))
-    assert worker.command("stop", "parcels-s3-sink").returncode == 0
-    back = {
-        "partition": {"kafka_topic": "parcels", "kafka_partition": 0},
-        "offset": {"kafka_offset": count - 10},
-    }
-    moved = worker.ask("PATCH", "/connectors/parcels-s3-sink/offsets", {"offsets": [back]})
-    assert moved.status_code == 200
-    assert kafka_offset(worker, "parcels-s3-sink") == count - 10
-    assert worker.command("resume", "parcels-s3-sink").returncode == 0
-    eventually(lambda: _archived(lab) == count + 10, 180)
-    eventually(lambda: kafka_offset(worker, "parcels-iceberg-sink") == count, 180)
-    assert lab.table("demo_ib.default.parcels").count() == count
-
 
 def test_the_api_speaks_as_kafka_connect_does(worker: WorkerProcess) -> None:
     # A topic without a schema yet: the sink waits for it, and is running while it waits.
@@ -123,7 +108,3 @@ def test_the_api_speaks_as_kafka_connect_does(worker: WorkerProcess) -> None:
     assert told["error_count"] == 1
     assert worker.ask("DELETE", "/connectors/quiet").status_code == 204
     assert worker.ask("GET", "/connectors/quiet").status_code == 404
-
-
-def _archived(lab: Lab) -> int:
-    return lab.spark.read.json("s3a://fh-dev-bucket/parcels").count()

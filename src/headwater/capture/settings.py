@@ -44,7 +44,8 @@ def read_settings(
     """
     found: dict[str, Any] = _from_environment(environ)
     for key, value in conf.items():
-        if key.startswith(PREFIX):
+        # What has another dot belongs to others: `spark.headwater.kafka.bootstrap.servers`.
+        if key.startswith(PREFIX) and "." not in key.removeprefix(PREFIX):
             found[_snake(key.removeprefix(PREFIX))] = value
     found.update({key: value for key, value in arguments.items() if value is not None})
     found.setdefault("spool_dir", str(_default_spool(environ)))

@@ -37,7 +37,7 @@ _ANY = (
 _SINK = r"topics"
 _KNOWN: Mapping[Kind, re.Pattern[str]] = {
     Kind.GENERATOR: re.compile(
-        rf"{_ANY}|genk\..+|genkp\..+|genv\..+|attrcm\..+|rows\.per\.second|"
+        rf"{_ANY}|genk\..+|genkp\..+|genv\..+|rows\.per\.second|"
         r"global\.(throttle\.ms|history\.records\.max)|"
         r"topic\..+\.(throttle\.ms|history\.records\.max|rows\.per\.second)"
     ),

@@ -85,12 +85,12 @@ def environment(state: State) -> dict[str, str]:
 
 
 def _addresses(state: State) -> Mapping[str, str]:
-    """What a job asks for by `spark.conf.get`, wherever its driver runs."""
+    """What capture, and a job by `spark.conf.get`, ask for wherever the driver runs."""
     variables = environment(state)
     names = {
         "spark.headwater.kafka.bootstrap.servers": "KAFKA_BOOTSTRAP_SERVERS",
-        "spark.headwater.registry.url": "SCHEMA_REGISTRY_URL",
-        "spark.headwater.openlineage.url": "OPENLINEAGE_URL",
+        "spark.headwater.registryUrl": "SCHEMA_REGISTRY_URL",
+        "spark.headwater.url": "OPENLINEAGE_URL",
     }
     return {name: variables[key] for name, key in names.items() if key in variables}
 

@@ -13,6 +13,7 @@ from headwater.errors import HeadwaterError, PipelineError
 from headwater.pipeline.flows import Site
 from headwater.pipeline.hosting import Task
 from headwater.pipeline.jobs.catalog import Job, job
+from headwater.pipeline.observe import observe
 from headwater.pipeline.settings import Settings, names
 
 _POLL_S = 0.5
@@ -27,6 +28,7 @@ def main(name: str, arguments: Sequence[str] | None = None) -> None:
     settings = Settings.read(os.environ, **vars(parser.parse_args(arguments)))
     builder = SparkSession.builder.appName(settings.job_name or name)
     spark = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
+    observe(spark)
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())

@@ -18,7 +18,8 @@ def last_batch(spark: SparkSession, location: str) -> int | None:
 
 def has_begun(spark: SparkSession, checkpoint: str) -> bool:
     """Whether a query has run on a checkpoint."""
-    return any(name.isdigit() for name in Files(spark, f"{checkpoint}/offsets").names())
+    # Spark writes the query's id before anything else, and begin_after never does.
+    return "metadata" in Files(spark, checkpoint).names()
 
 
 def begin_after(
@@ -32,6 +33,7 @@ def begin_after(
     now = int(time.time() * 1000)
     times = json.dumps({"batchWatermarkMs": 0, "batchTimestampMs": now, "conf": {}})
     ends = json.dumps({topic: {str(number): offset for number, offset in offsets.items()}})
-    Files(spark, f"{checkpoint}/offsets").write(str(batch), f"v1\n{times}\n{ends}".encode())
-    done = json.dumps({"nextBatchWatermarkMs": 0})
-    Files(spark, f"{checkpoint}/commits").write(str(batch), f"v1\n{done}".encode())
+    log, done = Files(spark, f"{checkpoint}/offsets"), Files(spark, f"{checkpoint}/commits")
+    for number in range(max(0, batch - 1), batch + 1):  # Spark wants the last two
+        log.write(str(number), f"v1\n{times}\n{ends}".encode())
+        done.write(str(number), b'v1\n{"nextBatchWatermarkMs":0}')

@@ -127,5 +127,7 @@ def _folders(config: ConnectorConfig) -> dict[str, Column]:
     moment = F.col("timestamp")
     if config.get("timestamp.extractor") == "RecordField":
         moment = F.col(f"value.{config.get('timestamp.field')}")
+    # Sessions of the pipeline have the zone UTC: what is formatted is the other zone's clock.
+    clock = F.from_utc_timestamp(moment, config.get("timezone", "UTC"))
     found = _DIRECTORY.findall(pattern)
-    return {name: F.date_format(moment, form.replace("Y", "y")) for name, form in found}
+    return {name: F.date_format(clock, form.replace("Y", "y")) for name, form in found}

@@ -1,9 +1,11 @@
 """Kafka Connect's REST API over a worker."""
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import anyio.to_thread
 from litestar import Litestar, Request, Response, delete, get, patch, post, put
 from litestar.exceptions import HTTPException
 from litestar.params import Parameter
@@ -36,6 +38,19 @@ def make_app(worker: Worker, address: str) -> Litestar:
     )
 
 
+def _threaded(handler: Callable[..., Any]) -> Callable[..., Any]:
+    """Run a handler in a thread: it may wait for Spark.
+
+    Litestar's own `sync_to_thread` breaks where three handlers share a path.
+    """
+
+    @functools.wraps(handler)
+    async def run(**arguments: Any) -> Any:
+        return await anyio.to_thread.run_sync(functools.partial(handler, **arguments))
+
+    return run
+
+
 def _routes(worker: Worker, address: str) -> list[Any]:
     def info(name: str) -> dict[str, Any]:
         definition = worker.definition(name)
@@ -57,7 +72,8 @@ def _routes(worker: Worker, address: str) -> list[Any]:
     def root() -> dict[str, str]:
         return {"version": __version__, "commit": "headwater", "kafka_cluster_id": "headwater"}
 
-    @get("/connectors", sync_to_thread=True)
+    @get("/connectors")
+    @_threaded
     def connectors(request: Request[Any, Any, Any]) -> Any:
         expand = [
             part for one in request.query_params.getall("expand", []) for part in one.split(",")
@@ -69,87 +85,105 @@ def _routes(worker: Worker, address: str) -> list[Any]:
             name: {one: ways[one](name) for one in expand if one in ways} for name in worker.names()
         }
 
-    @post("/connectors", sync_to_thread=True)
+    @post("/connectors")
+    @_threaded
     def create(data: Deployment) -> Response[Any]:
         worker.create(data.name, data.config, data.initial_state)
         return Response(info(data.name), status_code=201)
 
-    @get("/connectors/{name:str}", sync_to_thread=True)
+    @get("/connectors/{name:str}")
+    @_threaded
     def connector(name: str) -> Any:
         return info(name)
 
-    @delete("/connectors/{name:str}", sync_to_thread=True)
+    @delete("/connectors/{name:str}")
+    @_threaded
     def remove(name: str) -> None:
         worker.delete(name)
 
-    @get("/connectors/{name:str}/config", sync_to_thread=True)
+    @get("/connectors/{name:str}/config")
+    @_threaded
     def config(name: str) -> Any:
         return worker.definition(name).shown()
 
-    @put("/connectors/{name:str}/config", sync_to_thread=True)
+    @put("/connectors/{name:str}/config")
+    @_threaded
     def configure(name: str, data: dict[str, Any]) -> Response[Any]:
         _, new = worker.configure(name, data)
         return Response(info(name), status_code=201 if new else 200)
 
-    @patch("/connectors/{name:str}/config", sync_to_thread=True)
+    @patch("/connectors/{name:str}/config")
+    @_threaded
     def change(name: str, data: dict[str, Any]) -> Any:
         worker.patch(name, data)
         return info(name)
 
-    @get("/connectors/{name:str}/status", sync_to_thread=True)
+    @get("/connectors/{name:str}/status")
+    @_threaded
     def status_of(name: str) -> Any:
         return status(name)
 
-    @get("/connectors/{name:str}/tasks", sync_to_thread=True)
+    @get("/connectors/{name:str}/tasks")
+    @_threaded
     def tasks(name: str) -> Any:
         return [
             {"id": one, "config": worker.definition(name).shown()} for one in info(name)["tasks"]
         ]
 
-    @get("/connectors/{name:str}/tasks/{number:int}/status", sync_to_thread=True)
+    @get("/connectors/{name:str}/tasks/{number:int}/status")
+    @_threaded
     def task_status(name: str, number: int) -> Any:
         found = status(name)["tasks"]
         if number >= len(found):
             raise UnknownConnector(f"{name}, task {number},")
         return found[number]
 
-    @post("/connectors/{name:str}/tasks/{number:int}/restart", status_code=204, sync_to_thread=True)
+    @post("/connectors/{name:str}/tasks/{number:int}/restart", status_code=204)
+    @_threaded
     def restart_task(name: str, number: int) -> None:
         worker.restart_task(name, number)
 
-    @get("/connectors/{name:str}/topics", sync_to_thread=True)
+    @get("/connectors/{name:str}/topics")
+    @_threaded
     def topics(name: str) -> Any:
         return {name: {"topics": worker.topics(name)}}
 
-    @get("/connectors/{name:str}/offsets", sync_to_thread=True)
+    @get("/connectors/{name:str}/offsets")
+    @_threaded
     def offsets(name: str) -> Any:
         return {"offsets": worker.offsets(name)}
 
-    @delete("/connectors/{name:str}/offsets", status_code=200, sync_to_thread=True)
+    @delete("/connectors/{name:str}/offsets", status_code=200)
+    @_threaded
     def forget(name: str) -> Any:
         with _bad_request():
             worker.forget_offsets(name)
         return {"message": "The offsets for this connector have been reset successfully"}
 
-    @patch("/connectors/{name:str}/offsets", sync_to_thread=True)
+    @patch("/connectors/{name:str}/offsets")
+    @_threaded
     def move(name: str, data: dict[str, list[dict[str, Any]]]) -> Any:
         with _bad_request():
             worker.move_offsets(name, data.get("offsets", []))
         return {"message": "The offsets for this connector have been altered successfully"}
 
-    @put("/connectors/{name:str}/pause", status_code=202, sync_to_thread=True)
+    @put("/connectors/{name:str}/pause", status_code=202)
+    @_threaded
     def pause(name: str) -> None:
         worker.turn(name, State.PAUSED)
 
-    @put("/connectors/{name:str}/resume", status_code=202, sync_to_thread=True)
+    @put("/connectors/{name:str}/resume", status_code=202)
+    @_threaded
     def resume(name: str) -> None:
         worker.turn(name, State.RUNNING)
 
-    @put("/connectors/{name:str}/stop", status_code=204, sync_to_thread=True)
+    @put("/connectors/{name:str}/stop", status_code=204)
+    @_threaded
     def stop(name: str) -> None:
         worker.turn(name, State.STOPPED)
 
-    @post("/connectors/{name:str}/restart", sync_to_thread=True)
+    @post("/connectors/{name:str}/restart")
+    @_threaded
     def restart(
         name: str,
         tasks: bool = Parameter(query="includeTasks", default=False),
@@ -168,7 +202,8 @@ def _routes(worker: Worker, address: str) -> list[Any]:
             if "." in name or kind is Kind.JOB
         ]
 
-    @put("/connector-plugins/{plugin:str}/config/validate", sync_to_thread=True)
+    @put("/connector-plugins/{plugin:str}/config/validate")
+    @_threaded
     def validate(plugin: str, data: dict[str, Any]) -> Any:
         values = {"connector.class": plugin, **{key: str(value) for key, value in data.items()}}
         faults = check(values)

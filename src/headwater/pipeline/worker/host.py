@@ -161,7 +161,9 @@ class Worker:
             for task in hosted.tasks if hosted else []:
                 progress = task.query.lastProgress if task.query else None
                 for source in msgspec.json.decode(progress.json)["sources"] if progress else []:
-                    found += _offsets(task.flow.name, source["endOffset"])
+                    # A trigger without new records has only a start.
+                    ends = source["endOffset"] or source["startOffset"]
+                    found += _offsets(task.flow.name, ends)
             return found or definition.offsets
 
     def forget_offsets(self, name: str) -> None:

@@ -4,10 +4,12 @@ import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from pyspark.sql import SparkSession
 
+from headwater.pipeline.observe import observe
 from headwater.pipeline.settings import Settings
 from headwater.pipeline.worker.api import make_app
 from headwater.pipeline.worker.host import Worker
@@ -19,6 +21,7 @@ _DEFAULTS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.streaming.stopTimeout": "60s",
     "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
 }
 
 
@@ -27,7 +30,16 @@ def session(master: str, name: str, conf: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.Builder().master(master).appName(name)
     for key, value in {**_DEFAULTS, **conf}.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("WARN")
+    _hush(spark, "org.apache.spark.sql.avro.AvroSerializer")
+    return spark
+
+
+def _hush(spark: SparkSession, logger: str) -> None:
+    """Pass over a warning that each batch would repeat: a made-up value is never null."""
+    log4j: Any = spark._jvm.org.apache.logging.log4j  # type: ignore[union-attr]
+    log4j.core.config.Configurator.setLevel(logger, log4j.Level.ERROR)
 
 
 def serve(master: str, host: str, port: int, state: str, conf: Mapping[str, str]) -> None:
@@ -36,7 +48,7 @@ def serve(master: str, host: str, port: int, state: str, conf: Mapping[str, str]
     logging.getLogger("py4j").setLevel(logging.WARNING)
     logging.getLogger("httpx").setLevel(logging.WARNING)
     spark = session(master, "headwater-worker", conf)
-    spark.sparkContext.setLogLevel("WARN")
+    observe(spark)
     place = state if "://" in state else str(Path(state).absolute())
     checkpoints = f"{place.replace('s3://', 's3a://')}/checkpoints"
     worker = Worker(spark, Settings.read(os.environ), shelf(spark, place), checkpoints)
