@@ -12,14 +12,13 @@ from tempfile import NamedTemporaryFile
 from headwater.errors import DiskFull, UsageError
 
 
-def write_atomically(path: Path, text: str, *, mode: int = 0o644) -> None:
+def write_atomically(path: Path, content: str | bytes, *, mode: int = 0o644) -> None:
     """Write a file so that a reader sees the old content or the new, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile(
-        "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
-    ) as file:
+    raw = content.encode() if isinstance(content, str) else content
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
         try:
-            file.write(text)
+            file.write(raw)
             file.flush()
             os.fchmod(file.fileno(), mode)
             Path(file.name).replace(path)

@@ -9,6 +9,7 @@ from xml.sax.saxutils import quoteattr
 import msgspec
 
 from headwater.errors import StackExtraMissing
+from headwater.stack import trust
 from headwater.stack.process import tied
 
 # The resolver's own default root is the public repository: no host name is needed here. Without
@@ -86,7 +87,17 @@ def start(
         _MODULE.format(dependencies="\n".join(_dependency(one) for one in wanted), tail=tail)
     )
     (ivy,) = pyspark_jars().glob("ivy-*.jar")
-    command = [java, "-cp", ivy, "org.apache.ivy.Main", "-settings", settings, "-ivy", module]
+    command = [
+        java,
+        *trust.options(java, work),
+        "-cp",
+        ivy,
+        "org.apache.ivy.Main",
+        "-settings",
+        settings,
+        "-ivy",
+        module,
+    ]
     command += ["-cache", work / "ivy", "-retrieve", work / pattern]
     return subprocess.Popen(
         tied([str(part) for part in command]),

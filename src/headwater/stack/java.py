@@ -53,6 +53,12 @@ def java_home(settings: Settings) -> Path:
     return _wrapped(runtime, settings.cache / "java" / name)
 
 
+def is_bundled(java: Path) -> bool:
+    """Whether a Java is the wheel's, behind our wrapper."""
+    with java.open("rb") as file:
+        return file.read(2) == b"#!"
+
+
 def _system(settings: Settings) -> Iterator[Path]:
     if settings.java_home is not None:
         yield settings.java_home / "bin" / "java"
