@@ -29,9 +29,11 @@ def stores() -> Iterator[Stores]:
 
 
 @pytest.fixture(params=KINDS)
-def store_url(request: pytest.FixtureRequest, stores: Stores) -> str:
+def store_url(request: pytest.FixtureRequest, stores: Stores) -> Iterator[str]:
     """An empty store of each kind."""
-    return stores.new(request.param)
+    url = stores.new(request.param)
+    yield url
+    stores.drop(url)
 
 
 @contextmanager

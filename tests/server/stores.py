@@ -41,6 +41,16 @@ class Stores:
         self._sql(f"CREATE DATABASE {name} TEMPLATE made")
         return self._url(name)
 
+    def drop(self, url: str) -> None:
+        """Be done with a store."""
+        if url.startswith("sqlite:///"):
+            path = Path(url.removeprefix("sqlite:///"))
+            for found in path.parent.glob(f"{path.name}*"):
+                found.unlink()
+        else:
+            name = url.rpartition("?")[0].rpartition("/")[2]
+            self._sql(f"DROP DATABASE {name} WITH (FORCE)")
+
     def _url(self, database: str) -> str:
         return self._postgres.replace("/postgres?", f"/{database}?")
 

@@ -50,8 +50,8 @@ def test_postgresql_gives_the_same_answers_in_another_order(
 def _compare(stores: Stores, kind: str, told: tuple[list[Event], Arrival]) -> None:
     events, arrival = told
     in_order = Arrival([sorted(events, key=lambda e: str(e["eventTime"]))], None)
-    expected = _state(stores.new("sqlite"), in_order)
-    found = _state(stores.new(kind), arrival)
+    expected = _state(stores, "sqlite", in_order)
+    found = _state(stores, kind, arrival)
     lines = differences(expected, found)
     if lines:
         pytest.fail("\n".join([*lines[:12], *_written(arrival)]))
@@ -61,7 +61,8 @@ def _written(arrival: Arrival) -> list[str]:
     return [f"batch {n}: {as_bytes(e).decode()}" for n, b in enumerate(arrival.batches) for e in b]
 
 
-def _state(url: str, arrival: Arrival) -> dict[str, Any]:
+def _state(stores: Stores, kind: str, arrival: Arrival) -> dict[str, Any]:
+    url = stores.new(kind)
     store = Store(url, AliasRules(DEFAULT_ALIASES))
     try:
         for number, batch in enumerate(arrival.batches):
@@ -72,3 +73,4 @@ def _state(url: str, arrival: Arrival) -> dict[str, Any]:
         return snapshot(store)
     finally:
         store.close()
+        stores.drop(url)

@@ -115,9 +115,12 @@ def _fold_into_parents(reading: Reading, walk: Walk) -> None:
     rows = reading.session.all(
         "SELECT id, parent FROM job WHERE id = ANY(?) AND parent IS NOT NULL", [*walk.inputs]
     )
-    for child, parent in rows:
-        for side in (walk.inputs, walk.outputs):
-            side.setdefault(parent, set()).update(side.pop(child))
+    parents: dict[int, int] = dict(rows)
+    for side in (walk.inputs, walk.outputs):
+        told = [*side.items()]
+        side.clear()
+        for job, found in told:
+            side.setdefault(parents.get(job, job), set()).update(found)
 
 
 def _nodes(reading: Reading, walk: Walk, latest: dict[int, RunRow], view: View) -> list[Node]:
