@@ -52,7 +52,7 @@ def read_stream(
 
 
 def write_stream(records: DataFrame, bootstrap: str) -> DataStreamWriter:
-    """A writer of records that have topic, key and value."""
+    """A writer of records with key, value and, unless it is an option, topic."""
     return records.writeStream.format("kafka").option("kafka.bootstrap.servers", bootstrap)
 
 

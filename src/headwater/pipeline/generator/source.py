@@ -33,6 +33,8 @@ def flows(config: ConnectorConfig, site: Site) -> list[Flow]:
         )
         frames = [_encoded(config, site, converter, known, topic) for topic in known.values()]
         writer = kafka.write_stream(functools.reduce(DataFrame.union, frames), bootstrap)
+        if len(known) == 1:  # as an option too, where those who observe the query look for it
+            writer = writer.option("topic", next(iter(known)))
         for key, value in config.under("producer.override.").items():
             writer = writer.option(f"kafka.{key}", value)
         writer = writer.queryName(config.name).trigger(processingTime=_TRIGGER)

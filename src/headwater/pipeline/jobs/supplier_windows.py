@@ -49,12 +49,12 @@ def start(
     stats = per_supplier(orders)
     encode = avro.encoder(target, stats.schema)
     records = stats.select(
-        F.lit(target).alias("topic"),
         F.col("supplier").cast("binary").alias("key"),
         encode(F.struct("*")).alias("value"),
     )
-    writer = kafka.write_stream(records, bootstrap).queryName(settings.job_name or NAME)
-    writer = writer.trigger(processingTime=_TRIGGER).outputMode("append")
+    writer = kafka.write_stream(records, bootstrap).option("topic", target)
+    writer = writer.queryName(settings.job_name or NAME).outputMode("append")
+    writer = writer.trigger(processingTime=_TRIGGER)
     return writer.option("checkpointLocation", checkpoint).start()
 
 
