@@ -84,11 +84,13 @@ class DatasetApplier:
         return row
 
     def _dataset_facets(self, row: DatasetRow, facets: Facets, stamp: Stamp) -> None:
-        if is_latest(row.facets, "dataSource", stamp):
+        if "dataSource" in facets and is_latest(row.facets, "dataSource", stamp):
             row.source = text_of(facets, "dataSource", "name") or None
-        if is_latest(row.facets, "documentation", stamp):
+        if "documentation" in facets and is_latest(row.facets, "documentation", stamp):
             row.description = text_of(facets, "documentation", "description")
-        if is_latest(row.facets, "lifecycleStateChange", stamp):
+        if "lifecycleStateChange" in facets and is_latest(
+            row.facets, "lifecycleStateChange", stamp
+        ):
             row.lifecycle = text_of(facets, "lifecycleStateChange", "lifecycleStateChange") or ""
 
     def _resolver(self, time: int) -> Resolve:

@@ -53,7 +53,7 @@ def hear(said: Said, facets: Facets, stamp: Stamp) -> bool:
     changed = False
     for name in facets:
         before = said.get(name)
-        if before is None or before < stamp:
+        if before is None or before <= stamp:  # an event may name a dataset twice
             said[name] = stamp
             changed = True
     return changed
