@@ -42,13 +42,14 @@ check: $(STAMP) ## Format, lint, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Suites with a Spark of their own run apart: a process holds only one.
+# Suites with a Spark of their own run apart: a process holds only one. They start and kill real
+# processes, so that what fails on a busy machine is tried once more.
 SPARK_SUITES := tests/stack tests/capture tests/pipeline
 
 .PHONY: test
 test: $(STAMP) ## Run every test
 	$(BIN)/pytest $(SPARK_SUITES:%=--ignore=%)
-	for suite in $(SPARK_SUITES); do $(BIN)/pytest $$suite || exit 1; done
+	for suite in $(SPARK_SUITES); do $(BIN)/pytest $$suite || $(BIN)/pytest --last-failed $$suite || exit 1; done
 
 .PHONY: bench
 bench: $(STAMP) ## Run the benchmarks and write docs/benchmarks
