@@ -216,7 +216,8 @@ def report(measured: list[Target]) -> str:
     lines = [
         "# The lineage server, measured",
         "",
-        f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, Python {platform.python_version()}. "
+        f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, load {os.getloadavg()[1]:.1f} (with the "
+        f"work itself), Python {platform.python_version()}. "
         "Made by `make bench`; every server got the same work from `benchmarks/lineage_bench.py` in "
         "one run. *Marquez* is version 0.51 on PostgreSQL 15 on two such cores, measured once; the "
         "ratio is Marquez over SQLite (for events a second the reverse).",
