@@ -10,7 +10,7 @@ from typing import NamedTuple
 from headwater.model.names import FieldName
 from headwater.server.answers import datasets
 from headwater.server.answers.reading import IndexedMapping, Reading, Schema, uuid_text
-from headwater.server.answers.runs import versions_at
+from headwater.server.answers.runs import job_names, versions_at
 from headwater.server.answers.shapes import (
     DetailedInput,
     Edge,
@@ -234,7 +234,8 @@ class _Writer:
         versions = versions_at(reading, set(roots), reading.at)
         self._versions = {r: uuid_text(versions[r]) if r in versions else None for r in roots}
         job_ids = {step.job for steps in walk.steps.values() for step in steps}
-        self._jobs = _job_names(reading, job_ids) if is_detailed else {}
+        names = job_names(reading, job_ids) if is_detailed else {}
+        self._jobs = {number: Name(*name) for number, name in names.items()}
         self._into: dict[Column, list[Column]] = {}
         self._out: dict[Column, list[Column]] = {}
         for to, origin in walk.steps:
@@ -289,11 +290,3 @@ class _Writer:
         output = step.output and (step.output.description, step.output.type)
         told = repr((output, step.given.steps))
         return step.output is None, told, f"{job.namespace}:{job.name}" if job else ""
-
-
-def _job_names(reading: Reading, ids: set[int]) -> dict[int, Name]:
-    rows = reading.session.all(
-        "SELECT j.id, n.name, j.name FROM job j JOIN namespace n ON n.id = j.namespace "
-        "WHERE j.id = ANY(?)", [*ids],
-    )  # fmt: skip
-    return {row[0]: Name(row[1], row[2]) for row in rows}

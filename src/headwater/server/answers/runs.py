@@ -143,7 +143,7 @@ class RunWriter:
         self._of_job = of_job
         rows = list(runs)
         self._ios = ios_of(reading, [row.id for row in rows])
-        self._jobs = _job_names(reading, {row.job for row in rows})
+        self._jobs = job_names(reading, {row.job for row in rows})
         self._parents = _parents(reading, {row.parent for row in rows if row.parent is not None})
         saids = [row.job_facets if of_job else row.facets for row in rows]
         owns = [io.own for found in self._ios.values() for io in found]
@@ -224,7 +224,8 @@ def _duration(row: RunRow) -> int | None:
     return (row.ended_at - row.started_at) // 1000
 
 
-def _job_names(reading: Reading, jobs: set[int]) -> dict[int, tuple[str, str]]:
+def job_names(reading: Reading, jobs: set[int]) -> dict[int, tuple[str, str]]:
+    """The names of jobs by id."""
     rows = reading.session.all(
         "SELECT j.id, n.name, j.name FROM job j JOIN namespace n ON n.id = j.namespace "
         "WHERE j.id = ANY(?)", [*jobs],

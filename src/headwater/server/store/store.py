@@ -2,6 +2,7 @@
 
 from concurrent.futures import Future
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
@@ -79,7 +80,7 @@ def _lapse(uuid: bytes, namespace: str, name: str, lease: int, heard: int) -> by
         "producer": PRODUCER,
         "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
         "run": {
-            "runId": _text(uuid),
+            "runId": str(UUID(bytes=uuid)),
             "facets": {
                 LAPSE: {
                     "_producer": PRODUCER,
@@ -93,8 +94,3 @@ def _lapse(uuid: bytes, namespace: str, name: str, lease: int, heard: int) -> by
         "job": {"namespace": namespace, "name": name},
     }
     return msgspec.json.encode(body)
-
-
-def _text(uuid: bytes) -> str:
-    text = uuid.hex()
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
