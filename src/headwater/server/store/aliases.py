@@ -6,8 +6,9 @@ the least by (rank, age, name), so that it does not depend on what arrived first
 
 from functools import lru_cache
 
-from headwater.server.store.database import add
-from headwater.server.store.rows import DatasetRow
+from headwater.model.times import FOREVER
+from headwater.server.store.database import first, upsert
+from headwater.server.store.rows import NEVER, DatasetRow
 from headwater.server.store.tables import alias
 from headwater.server.store.unit import Unit
 
@@ -32,14 +33,28 @@ class AliasRules:
         return namespace
 
 
-def link(unit: Unit, one: DatasetRow, other: DatasetRow) -> None:
-    """Join two names."""
-    if one.root == other.root:
+_UPSERT = upsert(alias)
+
+
+def link(unit: Unit, one: DatasetRow, other: DatasetRow, time: int) -> None:
+    """Join two names, as was told at a time."""
+    if one.id == other.id:
         return
     pair = (one.id, other.id) if one.id < other.id else (other.id, one.id)
-    unit.session.run(add(alias), *pair)
-    unit.flush()
-    settle(unit, [one.root, other.root])
+    if time < _linked_since(unit, pair):
+        unit.session.run(_UPSERT, *pair, time)
+        unit.links[pair] = time
+    if one.root != other.root:
+        unit.flush()
+        settle(unit, [one.root, other.root])
+
+
+def _linked_since(unit: Unit, pair: tuple[int, int]) -> int:
+    since = unit.links.get(pair)
+    if since is None:
+        row = first(unit.session.all("SELECT since FROM alias WHERE a = ? AND b = ?", *pair))
+        since = unit.links[pair] = FOREVER if row is None else int(row[0])
+    return since
 
 
 def settle(unit: Unit, roots: list[int]) -> None:
@@ -75,4 +90,4 @@ def apply_rules(unit: Unit, rules: AliasRules) -> None:
             continue
         for row in unit.session.all("SELECT id FROM dataset WHERE namespace = ?", number):
             old = unit.dataset_rows([row[0]])[0]
-            link(unit, unit.dataset(better, old.name, old.created_at, DECLARES), old)
+            link(unit, unit.dataset(better, old.name, old.created_at, DECLARES), old, NEVER)

@@ -80,7 +80,8 @@ class DatasetApplier:
             self._dataset_facets(row, facets, stamp)
         for name in names:
             place = self.rules.resolve(name.namespace)
-            link(self.unit, row, self.unit.dataset(place, name.name, stamp[0], ALIAS))
+            other = self.unit.dataset(place, name.name, stamp[0], ALIAS)
+            link(self.unit, row, other, stamp[0])
         return row
 
     def _dataset_facets(self, row: DatasetRow, facets: Facets, stamp: Stamp) -> None:

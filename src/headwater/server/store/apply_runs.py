@@ -142,12 +142,8 @@ class RunApplier:
         ended = run.ended_at if run.state == RunState.COMPLETED else None
         if run.state == DECLARATION:
             ended = event.time
-        for this, that in ((0, 1), (1, 0)):
-            other = named[that]
-            if named[this] is None and other is not None and ended is not None:
-                named[this] = max(ended, other)
-                break
-        run.in_since, run.out_since = named
+        run.in_since = _spoken_since(named[0], named[1], ended)
+        run.out_since = _spoken_since(named[1], named[0], ended)
         self.unit.changed_runs.add(run.id)
 
     def version(self, job: JobRow, run: RunRow) -> bytes:
@@ -160,6 +156,17 @@ class RunApplier:
         text = "\0".join(f"{io}\0{place}\0{name}" for io, place, name in names)
         whole = f"{self.unit.namespace_name(job.namespace)}\0{job.name}\0{text}"
         return xxh3_128_digest(whole.encode())
+
+
+def _spoken_since(named: int | None, other: int | None, ended: int | None) -> int | None:
+    """When a run begins to speak for a side: it names it, or completes having named the other.
+
+    Whichever is first, so that what came later does not change what was true before.
+    """
+    if ended is None or other is None:
+        return named
+    silent = max(ended, other)
+    return silent if named is None else min(named, silent)
 
 
 def _live(run: RunRow, event: Event) -> None:

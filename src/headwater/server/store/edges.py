@@ -43,7 +43,8 @@ def update_edges(unit: Unit, job: JobRow, run: RunRow, change: Change) -> None:
     starts = set(change.named.values())
     if not change.renamed and since is not None:
         grows = current == run.id and since == change.before
-        if grows and min(starts, default=seen) >= seen:
+        # At the very moment of another change there may be an edge to join with.
+        if grows and min(starts, default=FOREVER) > seen:
             _open(unit, job, change.io, change.named)
             _speak(job, change.io, run.id, since, max(starts, default=seen))
             return

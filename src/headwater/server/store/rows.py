@@ -79,16 +79,23 @@ class DatasetRow(Struct):
     description: str | None = None
     lifecycle: str = ""
     facets: Said = {}
+    named_at: int = FOREVER
+    declared_at: int = FOREVER
 
     @classmethod
     def of(cls, row: tuple[Any, ...]) -> "DatasetRow":
         """Read a row."""
-        fields: Any = (*row[:-1], unpack_said(row[-1]))
+        fields: Any = (*row[:11], unpack_said(row[11]), *row[12:])
         return cls(*fields)
 
     def row(self) -> tuple[Any, ...]:
         """Write a row."""
-        return (*astuple(self)[:-1], pack_said(self.facets))
+        fields = astuple(self)
+        return (*fields[:11], pack_said(self.facets), *fields[12:])
+
+    def first_ranked(self, rank: int) -> int:
+        """Since when the name has a rank, or a lower one."""
+        return self.declared_at if rank == 0 else self.named_at if rank == 1 else self.created_at
 
 
 class JobRow(Struct):

@@ -69,6 +69,9 @@ dataset = Table(
     Column("description", Text),
     Column("lifecycle", Text, nullable=False),
     Column("facets", LargeBinary, nullable=False),
+    # Since when events name it, and since when one told its other names.
+    Column("named_at", Moment, nullable=False),
+    Column("declared_at", Moment, nullable=False),
     Index("dataset_name", "namespace", "name", unique=True),
     Index("dataset_root", "root"),
 )
@@ -78,6 +81,7 @@ alias = Table(
     metadata,
     Column("a", BigInteger, primary_key=True),
     Column("b", BigInteger, primary_key=True),
+    Column("since", Moment, nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -220,6 +224,8 @@ edge = Table(
     Column("since", Moment, primary_key=True),
     Column("until", Moment, nullable=False),
     Index("edge_dataset", "dataset", "io", "until"),
+    Index("edge_since", "since"),
+    Index("edge_until", "until"),
     sqlite_with_rowid=False,
 )
 
@@ -256,6 +262,7 @@ schema_span = Table(
     Column("until", Moment, nullable=False),
     Column("schema", BigInteger, nullable=False),
     Index("schema_span_schema", "schema"),
+    Index("schema_span_since", "since"),
     sqlite_with_rowid=False,
 )
 
@@ -286,6 +293,7 @@ mapping_span = Table(
     Column("until", Moment, nullable=False),
     Column("mapping", BigInteger, nullable=False),
     Index("mapping_span_mapping", "mapping"),
+    Index("mapping_span_since", "since"),
     sqlite_with_rowid=False,
 )
 

@@ -45,6 +45,7 @@ class Unit:
         self.mapping_inputs: dict[int, list[int]] = {}
         self.edges: dict[tuple[int, int], dict[int, int]] = {}
         self.spans: dict[tuple[str, int, int], Any] = {}
+        self.links: dict[tuple[int, int], int] = {}
         self.next_id: dict[str, int] = {}
         self._ours: dict[str, int] = {}
         self.generation = -1
@@ -150,16 +151,20 @@ class Unit:
     def see(self, datasets: Iterable[int], time: int) -> None:
         """Note that an event speaks of datasets, though it was not read again."""
         for row in self.dataset_rows(datasets):
-            self._see(row, time, row.rank)
+            self._see(row, time, 1)
 
     def _see(self, row: DatasetRow, time: int, rank: int) -> None:
-        if rank >= row.rank and row.created_at <= time <= row.updated_at:
+        if row.first_ranked(rank) <= time <= row.updated_at:
             return
         if row.root != row.id and (rank < row.rank or time < row.created_at):
             self.contested.add(row.id)
         if time < row.created_at:
             self.namespace(self.namespace_name(row.namespace), time)
         row.rank = min(row.rank, rank)
+        if rank == 0:
+            row.declared_at = min(row.declared_at, time)
+        if rank <= 1:
+            row.named_at = min(row.named_at, time)
         row.created_at = min(row.created_at, time)
         row.updated_at = max(row.updated_at, time)
         self.changed_datasets.add(row.id)
