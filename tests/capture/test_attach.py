@@ -12,7 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 import headwater
 from capture.receiver import Receiver
-from headwater.capture.attach import Detached
+from headwater.capture.attach import Capture, Detached
 
 Event = dict[str, Any]
 
@@ -266,6 +266,28 @@ def test_spark_table_is_reported_once_for_create_as_select(
     spark.sql("insert into made select item, 1 from orders")
     ended(captured, "capture_tests.execute_insert_into_hadoop_fs_relation_command.default_made")
     assert not [e for e in captured.events if "create_data_source" in e["job"]["name"]]
+
+
+def test_part_of_an_application_is_a_job_of_its_own(
+    spark: SparkSession, captured: Receiver, tmp_path: Path
+) -> None:
+    capture = headwater.attach(spark)
+    assert isinstance(capture, Capture)
+    with capture.part("nightly") as session:
+        session.table("orders").select("item").write.parquet(str(tmp_path / "part"))
+    ended(captured, "nightly")
+    assert captured.types("nightly") == ["START", "COMPLETE"]
+    written = next(e for e in captured.events if e["job"]["name"].startswith("nightly."))
+    assert written["run"]["facets"]["parent"]["job"]["name"] == "nightly"
+    first = next(e for e in captured.events if e["job"]["name"] == "nightly")
+    assert first["run"]["facets"]["parent"]["job"]["name"] == "capture_tests"
+    with pytest.raises(ValueError, match="no"), capture.part("failing"):
+        raise ValueError("no night")
+    assert ended(captured, "failing")["eventType"] == "FAIL"
+    spark.table("orders").select("item").write.parquet(str(tmp_path / "whole"))
+    captured.wait_for(lambda r: any(e["job"]["name"].endswith("whole") for e in r.events))
+    last = next(e for e in captured.events if e["job"]["name"].endswith("whole"))
+    assert last["run"]["facets"]["parent"]["job"]["name"] == "capture_tests"
 
 
 def test_reads_alone_are_no_jobs(spark: SparkSession, captured: Receiver) -> None:

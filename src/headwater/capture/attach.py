@@ -6,6 +6,7 @@ import threading
 import time
 import traceback
 import uuid
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from headwater.capture.emitter import Emitter
 from headwater.capture.endings import Endings
 from headwater.capture.events import JobName, Moment, RunName
 from headwater.capture.guard import Guard
+from headwater.capture.parts import Parts
 from headwater.capture.restarts import Restarts
 from headwater.capture.runs import Runs
 from headwater.capture.settings import PREFIX, Settings, read_settings
@@ -109,7 +111,8 @@ class Capture:
         self._streams = Streams(
             session, self.runs, extractor, self._planner, self.application, restarts
         )
-        batches = Batches(session, self.runs, extractor, self._streams, self.application)
+        self._parts = Parts(spark, self.runs, self.application)
+        batches = Batches(session, self.runs, extractor, self._streams, self._parts.parent_of)
         self._hooks = Hooks(
             spark,
             StreamingListener(self._streams, self._guard, self._worker),
@@ -123,6 +126,10 @@ class Capture:
     def detach(self) -> None:
         """Stop observing; runs that are under way are reported as ABORT."""
         self._finish(Moment.COMPLETE, "capture was detached")
+
+    def part(self, name: str) -> AbstractContextManager["SparkSession"]:
+        """A session whose batch actions are told as those of a job inside this application."""
+        return self._parts.open(name, self._settle)
 
     def interrupted(self, by: str) -> None:
         """Note a signal."""
@@ -151,8 +158,7 @@ class Capture:
             return
         if self._signal is None:
             # The last actions may still be on their way from Spark's listener bus.
-            self._hooks.drain(self._settings.flush_seconds)
-            self._worker.drain(self._settings.flush_seconds)
+            self._settle()
         self._abort_streams(reason)
         self._end_application(moment, reason)
         self._worker.close()
@@ -164,9 +170,13 @@ class Capture:
 
     def _context_stopping(self) -> None:
         """`spark.stop()`: queries that live get no word from Spark, so they get it from here."""
+        self._settle()
+        self._abort_streams("the Spark context was stopped while the query was running")
+
+    def _settle(self) -> None:
+        """Wait until what Spark has told of its actions is told on."""
         self._hooks.drain(self._settings.flush_seconds)
         self._worker.drain(self._settings.flush_seconds)
-        self._abort_streams("the Spark context was stopped while the query was running")
 
     def _abort_streams(self, reason: str) -> None:
         for run in self.runs.living():

@@ -46,6 +46,7 @@ def run_job(
     """Run a job here: a batch one to its end, a streaming one until Ctrl-C."""
     from headwater.pipeline.jobs.catalog import job as find
     from headwater.pipeline.jobs.run import run
+    from headwater.pipeline.observe import observe
     from headwater.pipeline.settings import Settings
     from headwater.pipeline.worker.serve import session
 
@@ -64,6 +65,7 @@ def run_job(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
     spark = session(master, settings.job_name or name, conf)
+    observe(spark)
     try:
         run(wanted, spark, settings, ended)
     finally:

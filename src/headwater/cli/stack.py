@@ -22,7 +22,7 @@ Only = Annotated[
     str, typer.Option(metavar="A,B", help="Run only these services, and those that they need.")
 ]
 With = Annotated[
-    str, typer.Option("--with", metavar="A,B", help="Run these too: connect, history.")
+    str, typer.Option("--with", metavar="A,B", help="Run these too: worker, connect, history.")
 ]
 Detach = Annotated[
     bool, typer.Option("--detach", "-d", help="Return when all is healthy; leave it running.")
@@ -61,6 +61,7 @@ def up(
     s3_port: Annotated[int | None, _port("s3")] = None,
     metastore_port: Annotated[int | None, _port("metastore")] = None,
     server_port: Annotated[int | None, _port("server")] = None,
+    worker_port: Annotated[int | None, _port("worker")] = None,
     connect_port: Annotated[int | None, _port("connect")] = None,
     history_port: Annotated[int | None, _port("history")] = None,
 ) -> None:
@@ -75,6 +76,7 @@ def up(
         "s3": s3_port,
         "metastore": metastore_port,
         "server": server_port,
+        "worker": worker_port,
         "connect": connect_port,
         "history": history_port,
     }

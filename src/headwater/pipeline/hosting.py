@@ -1,12 +1,13 @@
 """A hosted connector: its queries, started, watched, and built again when a schema is new."""
 
 import logging
-from enum import StrEnum
+from collections.abc import Sequence
 
 import msgspec
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headwater.errors import BadConfig, HeadwaterError
+from headwater.pipeline.batches import BatchTask
 from headwater.pipeline.config import ConnectorConfig, Kind
 from headwater.pipeline.flows import Flow, Site
 from headwater.pipeline.formats import wire
@@ -16,40 +17,29 @@ from headwater.pipeline.generator import source
 from headwater.pipeline.jobs.catalog import job
 from headwater.pipeline.secrets import scrubbed
 from headwater.pipeline.sinks import iceberg, s3
+from headwater.pipeline.states import State, told
 
 _log = logging.getLogger(__name__)
 
 
-def _job(config: ConnectorConfig, site: Site) -> list[Flow]:
+def _job(config: ConnectorConfig, site: Site, checkpoints: str) -> "list[Task | BatchTask]":
     given = {key.replace(".", "_"): value for key, value in config.under("job.").items()}
+    every = given.pop("every_ms", "")
     wanted = job(given.pop("name"))
-    if wanted.start is None:
-        raise BadConfig(config.name, {"job.name": f"{wanted.name} is a batch job"})
     settings = msgspec.structs.replace(site.settings, job_name=config.name, **given)
-    return [wanted.flow(Site(site.spark, settings, site.seed))]
+    place = Site(site.spark, settings, site.seed)
+    if wanted.run:
+        return [BatchTask(config.name, wanted.run, place, int(every or 0))]
+    if every:
+        raise BadConfig(config.name, {"job.every.ms": f"{wanted.name} is no batch job"})
+    return [Task(wanted.flow(place), f"{checkpoints}/{wanted.name}")]
 
 
 _PLANS = {
     Kind.GENERATOR: source.flows,
     Kind.S3_SINK: s3.flows,
     Kind.ICEBERG_SINK: iceberg.flows,
-    Kind.JOB: _job,
 }
-
-
-class State(StrEnum):
-    """A task's state, in Kafka Connect's words."""
-
-    RUNNING = "RUNNING"
-    FAILED = "FAILED"
-    PAUSED = "PAUSED"
-    STOPPED = "STOPPED"
-
-
-def told(error: Exception) -> str:
-    """An error and what to do about it, in one line."""
-    hint = f" ({error.hint})" if isinstance(error, HeadwaterError) and error.hint else ""
-    return f"{type(error).__name__}: {error}{hint}"
 
 
 class Task:
@@ -121,8 +111,12 @@ class Hosted:
         self.config, self.site = config, site
         for key in config.unknown:
             _log.warning("%s: the key %s is not understood and has no effect", config.name, key)
-        plan = _PLANS[config.kind](config, site)
-        self.tasks = [Task(flow, f"{checkpoints}/{flow.name}") for flow in plan]
+        self.tasks: Sequence[Task | BatchTask]
+        if config.kind is Kind.JOB:
+            self.tasks = _job(config, site, checkpoints)
+        else:
+            plan = _PLANS[config.kind](config, site)
+            self.tasks = [Task(flow, f"{checkpoints}/{flow.name}") for flow in plan]
 
     def start(self) -> None:
         """Start every task in a scheduling pool of the connector's own."""
@@ -130,7 +124,7 @@ class Hosted:
         for task in self.tasks:
             task.start()
 
-    def restart(self, task: Task) -> None:
+    def restart(self, task: Task | BatchTask) -> None:
         """Build one task again; it goes on from its checkpoint."""
         self.site.spark.sparkContext.setLocalProperty("spark.scheduler.pool", self.config.name)
         task.stop()
@@ -146,6 +140,6 @@ class Hosted:
         for task in self.tasks:
             task.stop()
 
-    def trace(self, task: Task) -> str:
+    def trace(self, task: Task | BatchTask) -> str:
         """Why a task failed, without any secret."""
         return scrubbed(task.trace, self.config.values, self.config.environ)

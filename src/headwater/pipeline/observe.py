@@ -1,15 +1,30 @@
 """Has capture observe the pipeline's own Spark sessions, when there is a server to tell."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from headwater.capture.attach import attach
+from headwater.capture.attach import Capture, attach
 
 _KEY = "spark.headwater.url"
 
 
-def observe(spark: SparkSession) -> None:
+def observe(spark: SparkSession) -> Capture | None:
     """Report the lineage of everything the session runs, if a lineage server is named."""
     if os.environ.get("OPENLINEAGE_URL") or spark.conf.get(_KEY, None):
-        attach(spark)
+        capture = attach(spark)
+        return capture if isinstance(capture, Capture) else None
+    return None
+
+
+@contextmanager
+def observed(spark: SparkSession, job: str) -> Iterator[SparkSession]:
+    """A session in which a batch job is told under its own name, beside what else runs here."""
+    capture = observe(spark)
+    if capture is None:
+        yield spark
+        return
+    with capture.part(job) as session:
+        yield session

@@ -11,9 +11,11 @@ from headwater.stack.metastore import METASTORE
 from headwater.stack.registry import REGISTRY
 from headwater.stack.s3 import S3
 from headwater.stack.service import Service
+from headwater.stack.worker import WORKER
 
 SERVICES = {
-    service.name: service for service in (KAFKA, REGISTRY, S3, METASTORE, SERVER, CONNECT, HISTORY)
+    service.name: service
+    for service in (KAFKA, REGISTRY, S3, METASTORE, SERVER, WORKER, CONNECT, HISTORY)
 }
 DEMO = ("kafka", "registry", "s3", "metastore", "server")
 

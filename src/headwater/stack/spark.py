@@ -72,6 +72,7 @@ def environment(state: State) -> dict[str, str]:
         "AWS_ENDPOINT_URL": addresses.get("s3", ""),
         "HIVE_METASTORE_URI": addresses.get("metastore", ""),
         "OPENLINEAGE_URL": addresses.get("server", ""),
+        "HEADWATER_WORKER": addresses.get("worker", ""),
         "CONNECT_URL": addresses.get("connect", ""),
         "SPARK_HISTORY_URL": addresses.get("history", ""),
     }

@@ -4,6 +4,7 @@ import re
 import time
 import uuid
 from collections import deque
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from headwater.capture import facets
@@ -32,10 +33,15 @@ class Batches:
     """Turns finished batch writes into runs."""
 
     def __init__(
-        self, session: Java, runs: Runs, extractor: Extractor, streams: Streams, parent: RunName
+        self,
+        session: Java,
+        runs: Runs,
+        extractor: Extractor,
+        streams: Streams,
+        parent_of: Callable[[Java], RunName],
     ) -> None:
         self._runs, self._extractor, self._streams = runs, extractor, streams
-        self._parent = parent
+        self._parent_of = parent_of
         self._version = str(session.version())
         self._recent: deque[tuple[float, tuple[str, str]]] = deque(maxlen=64)
 
@@ -53,18 +59,24 @@ class Batches:
             return
         self._recent.append((at, output.key))
         ago = timedelta(seconds=time.monotonic() - at, microseconds=duration_ns / 1_000)
-        self._report(described, self._job(execution, output), ago, error)
+        parent = self._parent_of(call(execution, "sparkSession"))
+        run = RunName(str(uuid.uuid4()), _job(execution, output, parent.job))
+        self._report(described, run, parent, ago, error)
 
     def _report(
-        self, described: Described, job: JobName, ago: timedelta, error: Java | None
+        self,
+        described: Described,
+        run: RunName,
+        parent: RunName,
+        ago: timedelta,
+        error: Java | None,
     ) -> None:
-        run = RunName(str(uuid.uuid4()), job)
         notes = described.notes()
         self._runs.start(
             run,
             job_facets={"jobType": facets.job_type("BATCH", "SQL_JOB")},
             run_facets={
-                "parent": facets.parent(self._parent),
+                "parent": facets.parent(parent),
                 "processing_engine": facets.processing_engine(self._version),
                 **({"headwater_capture": notes} if notes else {}),
             },
@@ -94,11 +106,11 @@ class Batches:
             return False
         return any(key == output.key and at >= started for at, key in self._recent)
 
-    def _job(self, execution: Java, output: Dataset) -> JobName:
-        node = str(execution.sparkPlan().nodeName())
-        suffix = re.sub(r"[^A-Za-z0-9]+", "_", _tail(output)).strip("_")
-        name = f"{self._parent.job.name}.{snake(node)}.{suffix}"
-        return JobName(self._parent.job.namespace, name)
+
+def _job(execution: Java, output: Dataset, parent: JobName) -> JobName:
+    node = str(execution.sparkPlan().nodeName())
+    suffix = re.sub(r"[^A-Za-z0-9]+", "_", _tail(output)).strip("_")
+    return JobName(parent.namespace, f"{parent.name}.{snake(node)}.{suffix}")
 
 
 def snake(name: str) -> str:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from headwater.errors import BadConfig, ConnectorConflict, HeadwaterError, UnknownConnector
 from headwater.pipeline.config import CLASSES, Kind, check
-from headwater.pipeline.hosting import State
+from headwater.pipeline.states import State
 from headwater.pipeline.worker.host import Worker
 from headwater.version import __version__
 

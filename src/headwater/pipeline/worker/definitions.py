@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from headwater.pipeline.hosting import State
 from headwater.pipeline.secrets import masked
+from headwater.pipeline.states import State
 
 
 class Definition(msgspec.Struct, frozen=True):

@@ -12,9 +12,10 @@ from pyspark.sql import SparkSession
 from headwater.errors import ConnectorConflict, UnknownConnector
 from headwater.pipeline.config import CLASSES, ConnectorConfig, Kind, parse
 from headwater.pipeline.flows import Site
-from headwater.pipeline.hosting import Hosted, State, told
+from headwater.pipeline.hosting import Hosted
 from headwater.pipeline.secrets import scrubbed, unmasked
 from headwater.pipeline.settings import Settings
+from headwater.pipeline.states import State, told
 from headwater.pipeline.worker.definitions import Definition, decode_all, encode
 from headwater.pipeline.worker.shelf import Shelf
 

@@ -2,6 +2,8 @@
 
 import logging
 import os
+import signal
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,10 @@ def serve(master: str, host: str, port: int, state: str, conf: Mapping[str, str]
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("py4j").setLevel(logging.WARNING)
     logging.getLogger("httpx").setLevel(logging.WARNING)
+    # The server raises the signal again when it has ended; only then are the queries ended.
+    ended = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ended.set())
     spark = session(master, "headwater-worker", conf)
     observe(spark)
     place = state if "://" in state else str(Path(state).absolute())
@@ -54,14 +60,15 @@ def serve(master: str, host: str, port: int, state: str, conf: Mapping[str, str]
     worker = Worker(spark, Settings.read(os.environ), shelf(spark, place), checkpoints)
     worker.start()
     try:
-        uvicorn.run(
-            make_app(worker, f"{host}:{port}"),
-            host=host,
-            port=port,
-            log_level="warning",
-            access_log=False,
-            timeout_graceful_shutdown=30,
-        )
+        if not ended.is_set():
+            uvicorn.run(
+                make_app(worker, f"{host}:{port}"),
+                host=host,
+                port=port,
+                log_level="warning",
+                access_log=False,
+                timeout_graceful_shutdown=30,
+            )
     finally:
         worker.close()
         spark.stop()

@@ -1,0 +1,81 @@
+"""Parts of an application: batch work that is told as a job of its own, not as the application's.
+
+An application that runs many jobs, as a worker does, gives each a session of its own; the
+session's conf says whose actions they are, wherever in Spark they are asked about.
+"""
+
+import threading
+import traceback
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from headwater.capture import facets
+from headwater.capture.events import JobName, Moment, RunName
+from headwater.capture.runs import Runs
+from headwater.capture.spark.jvm import Java, option
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_KEY = "spark.headwater.part"
+
+
+class Parts:
+    """The parts of one application that are under way."""
+
+    def __init__(self, spark: "SparkSession", runs: Runs, application: RunName) -> None:
+        self._spark, self._runs, self._application = spark, runs, application
+        self._living: dict[str, RunName] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def open(self, name: str, settle: Callable[[], object]) -> Iterator["SparkSession"]:
+        """A session whose batch actions are those of a job; `settle` waits for the last of them.
+
+        The job's run starts here, and ends with the block: as FAIL if it raises.
+        """
+        run = RunName(str(uuid.uuid4()), JobName(self._application.job.namespace, name))
+        self._start(run)
+        try:
+            yield _session_of_its_own(self._spark, run.run_id)
+        except BaseException as error:
+            settle()
+            text = f"{type(error).__name__}: {error}".partition("\n\n")[0]
+            stack = "".join(traceback.format_exception(error))[:8_000]
+            self._end(run, Moment.FAIL, text[:2_000], stack)
+            raise
+        settle()
+        self._end(run, Moment.COMPLETE)
+
+    def parent_of(self, session: Java) -> RunName:
+        """The run that an action of a session belongs to: a part's, else the application's."""
+        found = option(session.conf().getOption(_KEY)) if session is not None else None
+        with self._lock:
+            return self._living.get(str(found), self._application)
+
+    def _start(self, run: RunName) -> None:
+        with self._lock:
+            self._living[run.run_id] = run
+        self._runs.start(
+            run,
+            job_facets={"jobType": facets.job_type("BATCH", "APPLICATION")},
+            run_facets={
+                "parent": facets.parent(self._application),
+                "processing_engine": facets.processing_engine(str(self._spark.version)),
+            },
+        )
+
+    def _end(self, run: RunName, moment: Moment, *why: str) -> None:
+        self._runs.end(run.run_id, moment, *why)
+        with self._lock:
+            self._living.pop(run.run_id, None)
+
+
+def _session_of_its_own(spark: "SparkSession", run_id: str) -> "SparkSession":
+    # A clone keeps the listeners, which a session made by newSession() would not have.
+    clone: Any = spark._jsparkSession.cloneSession()
+    session = type(spark)(spark.sparkContext, clone)
+    session.conf.set(_KEY, run_id)
+    return session

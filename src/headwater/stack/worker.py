@@ -1,0 +1,46 @@
+"""The pipeline's worker: one Spark application beside the services that it reads and writes."""
+
+import sys
+
+from headwater.stack.ports import HOST
+from headwater.stack.service import Service, Site, Tool, get_json
+
+# A JVM that compiles quickly is ready sooner than one that compiles well.
+_SUBMIT = "--driver-memory 1g --driver-java-options '-XX:TieredStopAtLevel=1 -Xshare:auto'"
+
+
+def _prepare(site: Site, _run: Tool) -> None:
+    site.data("worker").mkdir(parents=True, exist_ok=True)
+
+
+def _command(site: Site) -> list[str]:
+    address = ["--host", HOST, "--port", str(site.ports["worker"])]
+    state = ["--state", str(site.data("worker"))]
+    return [sys.executable, "-m", "headwater.cli.main", "worker", *address, *state]
+
+
+def _variables(site: Site) -> dict[str, str]:
+    return {
+        "HEADWATER_HOME": str(site.home),
+        "OPENLINEAGE_URL": f"http://{site.endpoint('server')}",
+        "PYSPARK_SUBMIT_ARGS": f"{_SUBMIT} pyspark-shell",
+        "SPARK_LOCAL_IP": HOST,
+    }
+
+
+def _probe(site: Site) -> None:
+    get_json(f"http://{site.endpoint('worker')}/connectors")
+
+
+WORKER = Service(
+    name="worker",
+    title="Pipeline worker",
+    port=8083,
+    scheme="http://",
+    needs=("kafka", "registry", "s3", "metastore", "server"),
+    prepare=_prepare,
+    command=_command,
+    variables=_variables,
+    probe=_probe,
+    start_limit_s=180.0,
+)
