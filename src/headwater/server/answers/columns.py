@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from headwater.model.names import FieldName
 from headwater.server.answers import datasets
+from headwater.server.answers.ios import versions_at
 from headwater.server.answers.reading import IndexedMapping, Reading, Schema, uuid_text
-from headwater.server.answers.runs import job_names, versions_at
+from headwater.server.answers.runs import job_names
 from headwater.server.answers.shapes import (
     DetailedInput,
     Edge,

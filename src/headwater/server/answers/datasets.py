@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Raw
 
 from headwater.server.answers.facets import FacetBook
+from headwater.server.answers.ios import first_read, versions_at
 from headwater.server.answers.reading import (
     Reading,
     Schema,
@@ -13,7 +14,7 @@ from headwater.server.answers.reading import (
     moment,
     uuid_text,
 )
-from headwater.server.answers.runs import LISTED, RunWriter, first_read, versions_at
+from headwater.server.answers.runs import LISTED, RunWriter
 from headwater.server.answers.shapes import (
     ColumnLineage,
     Dataset,
@@ -43,19 +44,37 @@ class Row(NamedTuple):
     names: set[tuple[str, str]]
 
 
-def rows_of(reading: Reading, roots: list[int]) -> dict[int, Row]:
-    """Datasets by root, each joined from the rows of its names."""
+Members = dict[int, list[tuple[Any, ...]]]  # root → rows of its names
+
+
+def member_rows(reading: Reading, roots: list[int], facets: str = "NULL") -> Members:
+    """The rows of the names of datasets, with or without what is known of their facets."""
     rows = reading.session.all(
-        "SELECT d.root, n.name, d.name, d.created_at, d.updated_at, d.source, d.description, "
-        "d.lifecycle, d.facets, d.id FROM dataset d JOIN namespace n ON n.id = d.namespace "
-        "WHERE d.root = ANY(?)", roots,
+        "SELECT d.root, d.id, d.namespace, d.name, d.created_at, d.updated_at, d.source, "
+        f"d.description, d.lifecycle, {facets} FROM dataset d WHERE d.root = ANY(?)", roots,
     )  # fmt: skip
+    members: Members = {}
+    for row in rows:
+        members.setdefault(row[0], []).append(row)
+    return members
+
+
+def rows_of(reading: Reading, roots: list[int]) -> dict[int, Row]:
+    """Datasets by root."""
+    return shown_rows(reading, member_rows(reading, roots, "d.facets"))
+
+
+def shown_rows(reading: Reading, members: Members) -> dict[int, Row]:
+    """Datasets by root, each joined from the rows of its names."""
+    places = reading.namespaces({row[2] for rows in members.values() for row in rows})
     found: dict[int, Row] = {}
-    for root, space, name, created, updated, source, text, lifecycle, facets, member in rows:
-        row = Row(root, space, name, created, updated, source or space, text, lifecycle,
-                  unpack_said(facets), {(space, name)})  # fmt: skip
-        other = found.get(root)
-        found[root] = row if other is None else _join(row, other, row_is_root=member == root)
+    for root, rows in members.items():
+        for _, member, place, name, created, updated, source, text, lifecycle, facets in rows:
+            space = places[place]
+            row = Row(root, space, name, created, updated, source or space, text, lifecycle,
+                      unpack_said(facets), {(space, name)})  # fmt: skip
+            other = found.get(root)
+            found[root] = row if other is None else _join(row, other, row_is_root=member == root)
     return found
 
 
@@ -114,6 +133,7 @@ class Tags:
 
     def __init__(self, reading: Reading | None, roots: list[int]) -> None:
         self._tags: dict[tuple[int, str], list[str]] = {}
+        self._told: dict[int, list[tuple[str, str]]] = {}  # dataset → its (field, tag)s
         if reading is None:
             return
         rows = reading.session.all(
@@ -122,16 +142,21 @@ class Tags:
         )  # fmt: skip
         for target, field, tag in rows:
             self._tags.setdefault((target, field), []).append(tag)
+            self._told.setdefault(target, []).append((field, tag))
 
     def of(self, dataset: int, field: str = "") -> list[str]:
         """The tags of a dataset, or of a field of it."""
         return self._tags.get((dataset, field), [])
 
+    def all_of(self, dataset: int) -> tuple[tuple[str, str], ...]:
+        """Every tag of a dataset, with the field that has it."""
+        return tuple(self._told.get(dataset, ()))
+
     def fields(self, dataset: int, schema: Schema | None) -> Raw:
         """A schema as answers write it, with the tags of its fields."""
         if schema is None:
             return _NONE
-        if not any(target == dataset and field for target, field in self._tags):
+        if not any(field for field, _ in self._told.get(dataset, ())):
             return schema.json
         told = [field_json(field, self.of(dataset, field.name)) for field in schema.fields]
         return Raw(msgspec.json.encode(told))

@@ -5,15 +5,16 @@ write it or, if none does, that read it. Each job in reach comes with all its da
 work follows the size of the answer: a few statements a level, each by index.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from headwater.model.names import DatasetName, JobName
-from headwater.server.answers import datasets, jobs
+from headwater.server.answers.nodes import write_nodes
 from headwater.server.answers.reading import Reading
-from headwater.server.answers.runs import RunWriter, latest_runs
-from headwater.server.answers.shapes import Edge, Graph, Name, Node
+from headwater.server.answers.runs import latest_rows
+from headwater.server.answers.shapes import Graph
 from headwater.server.store.rows import RunRow
 from headwater.server.store.tables import INPUT, OUTPUT
+
+_PARENT = RunRow.__struct_fields__.index("parent")
 
 
 class Walk:
@@ -93,21 +94,25 @@ def lineage_of_dataset(reading: Reading, root: int, depth: int, view: View) -> G
 def _graph(reading: Reading, walk: Walk, view: View) -> Graph:
     if view.by_parent:
         _fold_into_parents(reading, walk)
-    latest = {job: runs[0] for job, runs in latest_runs(reading, [*walk.inputs], 1).items()}
+    latest = latest_rows(reading, [*walk.inputs])
     if not view.detail:
         _show_parents(reading, latest)
-    return Graph(_nodes(reading, walk, latest, view))
+    nodes = write_nodes(
+        reading, walk.inputs, walk.outputs, walk.datasets, latest, with_tags=view.detail
+    )
+    return Graph(nodes)
 
 
-def _show_parents(reading: Reading, latest: dict[int, RunRow]) -> None:
+def _show_parents(reading: Reading, latest: dict[int, tuple[Any, ...]]) -> None:
     """Let a child's run be shown by that of its parent, as Marquez does."""
-    parents = {run.parent for run in latest.values() if run.parent is not None}
-    if not parents:
+    parents = {job: row[_PARENT] for job, row in latest.items()}
+    wanted = {parent for parent in parents.values() if parent is not None}
+    if not wanted:
         return
-    rows = reading.session.all("SELECT * FROM run WHERE id = ANY(?)", [*parents])
-    by_id = {row[0]: RunRow.of(row) for row in rows}
-    for job, run in latest.items():
-        latest[job] = by_id.get(run.parent, run) if run.parent is not None else run
+    rows = reading.session.all("SELECT * FROM run WHERE id = ANY(?)", [*wanted])
+    by_id = {row[0]: row for row in rows}
+    for job, parent in parents.items():
+        latest[job] = by_id.get(parent, latest[job])
 
 
 def _fold_into_parents(reading: Reading, walk: Walk) -> None:
@@ -121,38 +126,3 @@ def _fold_into_parents(reading: Reading, walk: Walk) -> None:
         side.clear()
         for job, found in told:
             side.setdefault(parents.get(job, job), set()).update(found)
-
-
-def _nodes(reading: Reading, walk: Walk, latest: dict[int, RunRow], view: View) -> list[Node]:
-    roots, ids = [*walk.datasets], [*walk.inputs]
-    shown, tags = datasets.rows_of(reading, roots), datasets.Tags(reading, roots)
-    schemas = datasets.schemas_of(reading, roots)
-    job_rows = jobs.job_rows(reading, ids)
-    writer = RunWriter(reading, latest.values())
-    names = {root: Name(row.namespace, row.name) for root, row in shown.items()}
-    dataset_ids = {root: str(DatasetName(n.namespace, n.name)) for root, n in names.items()}
-    into: dict[int, list[Edge]] = {root: [] for root in roots}
-    out: dict[int, list[Edge]] = {root: [] for root in roots}
-    nodes = []
-    for job, row in sorted(job_rows.items(), key=lambda item: (item[1].namespace, item[1].name)):
-        node_id = str(JobName(row.namespace, row.name))
-        inputs = sorted(walk.inputs[job], key=dataset_ids.__getitem__)
-        outputs = sorted(walk.outputs[job], key=dataset_ids.__getitem__)
-        reads = [(root, Edge(dataset_ids[root], node_id)) for root in inputs]
-        writes = [(root, Edge(node_id, dataset_ids[root])) for root in outputs]
-        for root, edge in reads:
-            out[root].append(edge)
-        for root, edge in writes:
-            into[root].append(edge)
-        run = writer.write(latest[job]) if job in latest else None
-        data = jobs.node_data(row, [names[r] for r in inputs], [names[r] for r in outputs], run)
-        nodes.append(Node(node_id, "JOB", data, [e for _, e in reads], [e for _, e in writes]))
-    nodes += [
-        Node(
-            dataset_ids[root], "DATASET",
-            datasets.node_data(row, tags, schemas.get(root), with_tags=view.detail),
-            into[root], out[root],
-        )
-        for root, row in shown.items()
-    ]  # fmt: skip
-    return sorted(nodes, key=lambda node: node.id)

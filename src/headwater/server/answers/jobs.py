@@ -15,6 +15,7 @@ _JOB = (
     "j.description, pn.name, p.name, j.facets FROM job j JOIN namespace n ON n.id = j.namespace "
     "LEFT JOIN job p ON p.id = j.parent LEFT JOIN namespace pn ON pn.id = p.namespace "
 )
+_PLAIN_JOB = _JOB.replace("j.facets", "NULL")
 Edges = dict[tuple[int, int], list[Name]]
 
 
@@ -56,6 +57,11 @@ def job_rows(reading: Reading, ids: list[int]) -> dict[int, JobRowShown]:
     """Jobs by id."""
     rows = reading.session.all(f"{_JOB} WHERE j.id = ANY(?)", ids)
     return {row[0]: JobRowShown(row) for row in rows}
+
+
+def plain_rows(reading: Reading, ids: list[int]) -> dict[int, tuple[Any, ...]]:
+    """Jobs by id as `JobRowShown` reads them, without what is known of their facets."""
+    return {row[0]: row for row in reading.session.all(f"{_PLAIN_JOB} WHERE j.id = ANY(?)", ids)}
 
 
 def edge_names(reading: Reading, jobs: list[int]) -> Edges:

@@ -1,5 +1,6 @@
 """One look at the store: a session at one moment of history, and what never changes at hand."""
 
+import contextlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -36,6 +37,25 @@ class Kept(Generic[V]):
             if len(self._items) > self._room:
                 self._items.popitem(last=False)
         return taken
+
+
+class Written:
+    """Parts of answers by all that they are made from: what did not change is not made again."""
+
+    def __init__(self, room: int) -> None:
+        self._room, self._items = room, dict[Any, Any]()
+
+    def get(self, key: Any) -> Any:
+        """The part made from these things, if it is at hand."""
+        return self._items.get(key)
+
+    def put(self, key: Any, part: V) -> V:
+        """Keep a part; the oldest makes room."""
+        self._items[key] = part
+        while len(self._items) > self._room:
+            with contextlib.suppress(KeyError, RuntimeError, StopIteration):  # another was first
+                del self._items[next(iter(self._items))]
+        return part
 
 
 class Schema:
@@ -82,6 +102,9 @@ class Contents:
     def __init__(self) -> None:
         self.schemas: Kept[Schema] = Kept(4096)
         self.mappings: Kept[IndexedMapping] = Kept(4096)
+        self.namespaces: Kept[str] = Kept(4096)
+        self.written = Written(16_384)
+        self.facets = Written(1024)
 
 
 class Reading(NamedTuple):
@@ -109,6 +132,16 @@ class Reading(NamedTuple):
             return {row[0]: IndexedMapping(read_mapping(row[1])) for row in rows}
 
         return self.contents.mappings.take(ids, load)
+
+    def namespaces(self, ids: set[int]) -> dict[int, str]:
+        """The names of namespaces by id."""
+
+        def load(missing: list[int]) -> dict[int, str]:
+            return dict(
+                self.session.all("SELECT id, name FROM namespace WHERE id = ANY(?)", missing)
+            )
+
+        return self.contents.namespaces.take(ids, load)
 
     def dataset_id(self, namespace: str, name: str) -> int | None:
         """The dataset that goes by a name, by its root."""

@@ -1,148 +1,60 @@
 """Runs, with the dataset versions they read and wrote."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from headwater.model.facets import Facets
 from headwater.server.answers.facets import FacetBook
+from headwater.server.answers.ios import Io, IoRow, io_rows, ios_of, version_at
 from headwater.server.answers.reading import Reading, maybe_moment, moment, uuid_text
 from headwater.server.answers.shapes import Run, RunDataset, VersionedName
-from headwater.server.store.rows import RunRow, Said, unpack_said, version_of
+from headwater.server.store.rows import RunRow, version_of
 from headwater.server.store.tables import INPUT, OUTPUT
 
 LISTED = "state <> 'DECLARED'"  # rows that stand for job events are no runs
 LATEST = 10  # runs shown with a job
 
 
-class Io(NamedTuple):
-    """A dataset that a run read or wrote."""
-
-    dataset: int
-    name: tuple[str, str]
-    version: bytes | None
-    own: Said
-
-
 def latest_runs(reading: Reading, jobs: list[int], most: int) -> dict[int, list[RunRow]]:
     """The latest runs of each job, latest first."""
     found: dict[int, list[RunRow]] = {}
-    if most == 1:
+    for job in jobs:
         rows = reading.session.all(
-            "SELECT r.* FROM job j JOIN run r ON r.id = (SELECT x.id FROM run x WHERE x.job = j.id "
-            f"AND x.{LISTED} ORDER BY x.created_at DESC, x.uuid DESC LIMIT 1) WHERE j.id = ANY(?)",
-            jobs,
-        )
-    else:
-        rows = [
-            row
-            for job in jobs
-            for row in reading.session.all(
-                f"SELECT * FROM run WHERE job = ? AND {LISTED} "
-                "ORDER BY created_at DESC, uuid DESC LIMIT ?", job, most,
-            )
-        ]  # fmt: skip
-    for row in rows:
-        found.setdefault(row[2], []).append(RunRow.of(row))
+            f"SELECT * FROM run WHERE job = ? AND {LISTED} "
+            "ORDER BY created_at DESC, uuid DESC LIMIT ?", job, most,
+        )  # fmt: skip
+        if rows:
+            found[job] = [RunRow.of(row) for row in rows]
     return found
 
 
-def ios_of(reading: Reading, runs: list[int]) -> dict[tuple[int, int], list[Io]]:
-    """What runs read and wrote, by (run, io); of a dataset its last version there."""
+def latest_rows(reading: Reading, jobs: list[int]) -> dict[int, tuple[Any, ...]]:
+    """The latest run of each job, as its row is stored."""
     rows = reading.session.all(
-        "SELECT io.run, io.io, d.root, "
-        "CASE io.io WHEN 1 THEN io.version ELSE (SELECT v.version FROM run_io v "
-        "WHERE v.dataset = io.dataset AND v.io = 1 AND v.since <= io.since "
-        "ORDER BY v.since DESC, v.version DESC LIMIT 1) END, io.own, io.since, io.last "
-        "FROM run_io io JOIN dataset d ON d.id = io.dataset WHERE io.run = ANY(?)", runs,
-    )  # fmt: skip
-    names = dataset_names(reading, {row[2] for row in rows})
-    several = _several_names(reading, {row[2] for row in rows if row[1] == INPUT})
-    unwritten = {row[2] for row in rows if row[1] == INPUT and row[3] is None} - several
-    first = first_reads(reading, unwritten)
-    chosen: dict[tuple[int, int, int], tuple[tuple[int, bytes, list[tuple[int, int]]], Io]] = {}
-    for run, io, root, version, own, since, last in rows:
-        told = version or first.get(root)
-        if io == INPUT and root in several:
-            told = version_at(reading, root, since)
-        found = Io(root, names[root], told, unpack_said(own))
-        key = (run, io, root)
-        rank = (last, told or b"", sorted(stamp[:2] for stamp in found.own.values()))
-        if key not in chosen or chosen[key][0] < rank:
-            chosen[key] = rank, found
-    grouped: dict[tuple[int, int], list[Io]] = {}
-    for (run, io, _), (_, found) in sorted(chosen.items(), key=lambda item: item[1][1].name):
-        grouped.setdefault((run, io), []).append(found)
-    return grouped
-
-
-def dataset_names(reading: Reading, ids: set[int]) -> dict[int, tuple[str, str]]:
-    """The names of datasets by id."""
-    rows = reading.session.all(
-        "SELECT d.id, n.name, d.name FROM dataset d JOIN namespace n ON n.id = d.namespace "
-        "WHERE d.id = ANY(?)", [*ids],
-    )  # fmt: skip
-    return {row[0]: (row[1], row[2]) for row in rows}
-
-
-def _several_names(reading: Reading, roots: set[int]) -> set[int]:
-    rows = reading.session.all(
-        "SELECT root FROM dataset WHERE root = ANY(?) GROUP BY root HAVING count(*) > 1", [*roots]
+        "SELECT r.* FROM job j JOIN run r ON r.id = (SELECT x.id FROM run x WHERE x.job = j.id "
+        f"AND x.{LISTED} ORDER BY x.created_at DESC, x.uuid DESC LIMIT 1) WHERE j.id = ANY(?)",
+        jobs,
     )
-    return {row[0] for row in rows}
-
-
-def version_at(reading: Reading, root: int, at: int) -> bytes | None:
-    """The version of a dataset at a moment: the last written, else what was first read."""
-    return versions_at(reading, {root}, at).get(root)
-
-
-def versions_at(reading: Reading, roots: set[int], at: int) -> dict[int, bytes]:
-    """The versions of datasets at a moment."""
-    rows = reading.session.all(
-        "SELECT d.root, io.since, io.version FROM dataset d "
-        "JOIN run_io io ON io.dataset = d.id AND io.io = 1 AND io.since = (SELECT max(x.since) "
-        "FROM run_io x WHERE x.dataset = d.id AND x.io = 1 AND x.since <= ?) "
-        "WHERE d.root = ANY(?)", at, [*roots],
-    )  # fmt: skip
-    written: dict[int, tuple[int, bytes]] = {}
-    for root, since, version in rows:
-        written[root] = max(written.get(root, (since, version)), (since, version))
-    found = {root: version for root, (_, version) in written.items()}
-    return found | first_reads(reading, roots - found.keys())
-
-
-def first_read(reading: Reading, root: int) -> bytes | None:
-    """The version that stands for a dataset that nobody was seen to write yet."""
-    return first_reads(reading, {root}).get(root)
-
-
-def first_reads(reading: Reading, roots: set[int]) -> dict[int, bytes]:
-    """The versions that stand for datasets that nobody was seen to write yet."""
-    if not roots:
-        return {}
-    rows = reading.session.all(
-        "SELECT d.root, io.since, r.uuid, n.name, d.name, s.digest FROM dataset d "
-        "JOIN namespace n ON n.id = d.namespace JOIN run_io io ON io.dataset = d.id AND io.io = 0 "
-        "AND io.since = (SELECT min(x.since) FROM run_io x WHERE x.dataset = d.id AND x.io = 0) "
-        "JOIN run r ON r.id = io.run LEFT JOIN schema s ON s.id = io.schema "
-        "WHERE d.root = ANY(?)", [*roots],
-    )  # fmt: skip
-    first: dict[int, tuple[int, bytes, str, str, bytes]] = {}
-    for root, since, run, namespace, name, schema in rows:
-        found = (since, run, namespace, name, schema or b"")
-        first[root] = min(first.get(root, found), found)
-    return {root: version_of(*found[1:]) for root, found in first.items()}
+    return {row[2]: row for row in rows}
 
 
 class RunWriter:
     """Turns rows of runs into answers; what they need is read for all of them at once."""
 
-    def __init__(self, reading: Reading, runs: Iterable[RunRow], *, of_job: bool = False) -> None:
+    def __init__(
+        self,
+        reading: Reading,
+        runs: Iterable[RunRow],
+        ios: list[IoRow] | None = None,
+        *,
+        of_job: bool = False,
+    ) -> None:
         self._of_job = of_job
         rows = list(runs)
-        self._ios = ios_of(reading, [row.id for row in rows])
+        told = io_rows(reading, [row.id for row in rows]) if ios is None else ios
+        self._ios = ios_of(reading, told)
         self._jobs = job_names(reading, {row.job for row in rows})
         self._parents = _parents(reading, {row.parent for row in rows if row.parent is not None})
         saids = [row.job_facets if of_job else row.facets for row in rows]

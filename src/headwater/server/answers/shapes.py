@@ -262,7 +262,7 @@ class Node(Struct, rename="camel", gc=False):
 
     id: str
     type: str
-    data: DatasetData | JobData | FieldData
+    data: DatasetData | JobData | FieldData | Raw
     in_edges: list[Edge]
     out_edges: list[Edge]
 

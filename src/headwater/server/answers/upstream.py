@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Any
 
+from headwater.server.answers.ios import io_rows, ios_of
 from headwater.server.answers.reading import Reading, maybe_moment, uuid_text
-from headwater.server.answers.runs import ios_of
 from headwater.server.store.tables import INPUT
 
 
@@ -16,7 +16,7 @@ def runs_upstream(reading: Reading, uuid: bytes, depth: int) -> list[dict[str, A
     level, seen = [rows[0][0]], {rows[0][0]}
     told: list[dict[str, Any]] = []
     for _ in range(depth + 1):
-        ios = ios_of(reading, level)
+        ios = ios_of(reading, io_rows(reading, level))
         versions = {i.version for run in level for i in ios.get((run, INPUT), ()) if i.version}
         writers = _writers(reading, versions)
         told += [_tell(row, ios.get((row[0], INPUT), []), writers) for row in _runs(reading, level)]

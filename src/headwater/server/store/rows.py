@@ -36,7 +36,7 @@ def pack_said(said: Said) -> bytes:
     return _pack([(*stamp, names) for stamp, names in groups.items()])
 
 
-def unpack_said(packed: bytes) -> Said:
+def unpack_said(packed: bytes | None) -> Said:
     """Read what `pack_said` wrote."""
     if not packed:
         return {}

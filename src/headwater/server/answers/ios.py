@@ -1,0 +1,125 @@
+"""What runs read and wrote, and which version of each dataset that was."""
+
+from typing import NamedTuple
+
+from headwater.server.answers.reading import Reading
+from headwater.server.store.rows import Said, unpack_said, version_of
+from headwater.server.store.tables import INPUT
+
+
+class Io(NamedTuple):
+    """A dataset that a run read or wrote."""
+
+    dataset: int
+    name: tuple[str, str]
+    version: bytes | None
+    own: Said
+
+
+class IoRow(NamedTuple):
+    """A row of what a run read or wrote, with the version that this was."""
+
+    run: int
+    io: int
+    root: int
+    version: bytes | None
+    own: bytes
+    since: int
+    last: int
+
+
+def io_rows(reading: Reading, runs: list[int]) -> list[IoRow]:
+    """What runs read and wrote."""
+    rows = reading.session.all(
+        "SELECT io.run, io.io, d.root, "
+        "CASE io.io WHEN 1 THEN io.version ELSE (SELECT v.version FROM run_io v "
+        "WHERE v.dataset = io.dataset AND v.io = 1 AND v.since <= io.since "
+        "ORDER BY v.since DESC, v.version DESC LIMIT 1) END, io.own, io.since, io.last "
+        "FROM run_io io JOIN dataset d ON d.id = io.dataset WHERE io.run = ANY(?)", runs,
+    )  # fmt: skip
+    several = _several_names(reading, {row[2] for row in rows if row[1] == INPUT})
+    first = first_reads(
+        reading, {row[2] for row in rows if row[3] is None and row[1] == INPUT} - several
+    )
+    found = []
+    for run, io, root, version, own, since, last in rows:
+        told = version or first.get(root)
+        if io == INPUT and root in several:
+            told = version_at(reading, root, since)
+        found.append(IoRow(run, io, root, told, own, since, last))
+    return found
+
+
+def ios_of(reading: Reading, rows: list[IoRow]) -> dict[tuple[int, int], list[Io]]:
+    """What runs read and wrote, by (run, io); of a dataset its last version there."""
+    names = dataset_names(reading, {row.root for row in rows})
+    chosen: dict[tuple[int, int, int], tuple[tuple[int, bytes, list[tuple[int, int]]], Io]] = {}
+    for row in rows:
+        found = Io(row.root, names[row.root], row.version, unpack_said(row.own))
+        key = (row.run, row.io, row.root)
+        rank = (row.last, row.version or b"", sorted(stamp[:2] for stamp in found.own.values()))
+        if key not in chosen or chosen[key][0] < rank:
+            chosen[key] = rank, found
+    grouped: dict[tuple[int, int], list[Io]] = {}
+    for (run, io, _), (_, found) in sorted(chosen.items(), key=lambda item: item[1][1].name):
+        grouped.setdefault((run, io), []).append(found)
+    return grouped
+
+
+def dataset_names(reading: Reading, ids: set[int]) -> dict[int, tuple[str, str]]:
+    """The names of datasets by id."""
+    rows = reading.session.all(
+        "SELECT d.id, n.name, d.name FROM dataset d JOIN namespace n ON n.id = d.namespace "
+        "WHERE d.id = ANY(?)", [*ids],
+    )  # fmt: skip
+    return {row[0]: (row[1], row[2]) for row in rows}
+
+
+def _several_names(reading: Reading, roots: set[int]) -> set[int]:
+    rows = reading.session.all(
+        "SELECT root FROM dataset WHERE root = ANY(?) GROUP BY root HAVING count(*) > 1", [*roots]
+    )
+    return {row[0] for row in rows}
+
+
+def version_at(reading: Reading, root: int, at: int) -> bytes | None:
+    """The version of a dataset at a moment: the last written, else what was first read."""
+    return versions_at(reading, {root}, at).get(root)
+
+
+def versions_at(reading: Reading, roots: set[int], at: int) -> dict[int, bytes]:
+    """The versions of datasets at a moment."""
+    rows = reading.session.all(
+        "SELECT d.root, io.since, io.version FROM dataset d "
+        "JOIN run_io io ON io.dataset = d.id AND io.io = 1 AND io.since = (SELECT max(x.since) "
+        "FROM run_io x WHERE x.dataset = d.id AND x.io = 1 AND x.since <= ?) "
+        "WHERE d.root = ANY(?)", at, [*roots],
+    )  # fmt: skip
+    written: dict[int, tuple[int, bytes]] = {}
+    for root, since, version in rows:
+        written[root] = max(written.get(root, (since, version)), (since, version))
+    found = {root: version for root, (_, version) in written.items()}
+    return found | first_reads(reading, roots - found.keys())
+
+
+def first_read(reading: Reading, root: int) -> bytes | None:
+    """The version that stands for a dataset that nobody was seen to write yet."""
+    return first_reads(reading, {root}).get(root)
+
+
+def first_reads(reading: Reading, roots: set[int]) -> dict[int, bytes]:
+    """The versions that stand for datasets that nobody was seen to write yet."""
+    if not roots:
+        return {}
+    rows = reading.session.all(
+        "SELECT d.root, io.since, r.uuid, n.name, d.name, s.digest FROM dataset d "
+        "JOIN namespace n ON n.id = d.namespace JOIN run_io io ON io.dataset = d.id AND io.io = 0 "
+        "AND io.since = (SELECT min(x.since) FROM run_io x WHERE x.dataset = d.id AND x.io = 0) "
+        "JOIN run r ON r.id = io.run LEFT JOIN schema s ON s.id = io.schema "
+        "WHERE d.root = ANY(?)", [*roots],
+    )  # fmt: skip
+    first: dict[int, tuple[int, bytes, str, str, bytes]] = {}
+    for root, since, run, namespace, name, schema in rows:
+        found = (since, run, namespace, name, schema or b"")
+        first[root] = min(first.get(root, found), found)
+    return {root: version_of(*found[1:]) for root, found in first.items()}

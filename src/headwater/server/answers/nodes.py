@@ -1,0 +1,123 @@
+"""Writes jobs and datasets as nodes of a graph.
+
+A node's data is kept by the rows that it was written from, and written again only when one
+of them has changed: a graph of a thousand jobs is mostly as it was when last asked for.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from headwater.model.names import DatasetName, JobName
+from headwater.server.answers import datasets, jobs
+from headwater.server.answers.ios import IoRow, io_rows
+from headwater.server.answers.reading import Reading
+from headwater.server.answers.runs import RunWriter
+from headwater.server.answers.shapes import DatasetData, Edge, Name, Node
+from headwater.server.store.rows import RunRow
+
+_Row = tuple[Any, ...]
+_Sides = Mapping[int, set[int]]
+_PARENT, _ARGS = (RunRow.__struct_fields__.index(name) for name in ("parent", "args"))
+
+
+class _Job(NamedTuple):
+    """All that a job's node is written from."""
+
+    row: _Row
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    run: _Row | None
+    ios: tuple[IoRow, ...]
+
+    @property
+    def can_be_kept(self) -> bool:
+        """Whether it is written from nothing else: not from another run, nor from edges."""
+        return self.run is None or self.run[_PARENT] is self.run[_ARGS] is None
+
+
+def write_nodes(
+    reading: Reading, inputs: _Sides, outputs: _Sides, roots: set[int], latest: dict[int, _Row],
+    *, with_tags: bool,
+) -> list[Node]:  # fmt: skip
+    """The nodes of jobs, by what each reads and writes, and of datasets, sorted by id."""
+    told = _dataset_data(reading, roots, with_tags=with_tags)
+    names = {root: data.id for root, data in told.items()}
+    ids = {root: str(DatasetName(name.namespace, name.name)) for root, name in names.items()}
+    ios = _by_run(io_rows(reading, [row[0] for row in latest.values()]))
+    found = [
+        _Job(
+            row,
+            tuple(sorted(inputs[job], key=ids.__getitem__)),
+            tuple(sorted(outputs[job], key=ids.__getitem__)),
+            latest.get(job),
+            tuple(ios.get(latest[job][0], ())) if job in latest else (),
+        )
+        for job, row in jobs.plain_rows(reading, [*inputs]).items()
+    ]
+    found.sort(key=lambda job: (job.row[1], job.row[2]))
+    into: dict[int, list[Edge]] = {root: [] for root in ids}
+    out: dict[int, list[Edge]] = {root: [] for root in ids}
+    nodes = []
+    for job, data in zip(found, _job_data(reading, found, names), strict=True):
+        node_id = str(JobName(job.row[1], job.row[2]))
+        reads = [Edge(ids[root], node_id) for root in job.inputs]
+        writes = [Edge(node_id, ids[root]) for root in job.outputs]
+        for root, edge in zip(job.inputs, reads, strict=True):
+            out[root].append(edge)
+        for root, edge in zip(job.outputs, writes, strict=True):
+            into[root].append(edge)
+        nodes.append(Node(node_id, "JOB", data, reads, writes))
+    nodes += [Node(ids[root], "DATASET", told[root], into[root], out[root]) for root in ids]
+    nodes.sort(key=lambda node: node.id)
+    return nodes
+
+
+def _by_run(rows: list[IoRow]) -> dict[int, list[IoRow]]:
+    found: dict[int, list[IoRow]] = {}
+    for row in rows:
+        found.setdefault(row.run, []).append(row)
+    return found
+
+
+def _job_data(reading: Reading, found: list[_Job], names: dict[int, Name]) -> list[Raw]:
+    """The data of jobs, in JSON; `names` has those of all their datasets."""
+    kept = reading.contents.written
+    data = [kept.get(job) for job in found]
+    missing = [job for job, known in zip(found, data, strict=True) if known is None]
+    runs = {job.run[0]: RunRow.of(job.run) for job in missing if job.run is not None}
+    writer = RunWriter(reading, runs.values(), [io for job in missing for io in job.ios])
+    for place, job in enumerate(found):
+        if data[place] is not None:
+            continue
+        run = writer.write(runs[job.run[0]]) if job.run is not None else None
+        inputs, outputs = ([names[root] for root in side] for side in (job.inputs, job.outputs))
+        node = jobs.node_data(jobs.JobRowShown(job.row), inputs, outputs, run)
+        data[place] = written = Raw(msgspec.json.encode(node))
+        if job.can_be_kept:
+            kept.put(job, written)
+    return data
+
+
+def _dataset_data(reading: Reading, roots: set[int], *, with_tags: bool) -> dict[int, DatasetData]:
+    members = datasets.member_rows(reading, [*roots])
+    schemas, tags = datasets.schema_ids(reading, [*members]), datasets.Tags(reading, [*members])
+    kept, data, missing = reading.contents.written, dict[int, DatasetData](), []
+    keys = {
+        root: (tuple(rows), schemas.get(root), tags.all_of(root), with_tags)
+        for root, rows in members.items()
+    }
+    for root, key in keys.items():
+        known = kept.get(key)
+        if known is None:
+            missing.append(root)
+        else:
+            data[root] = known
+    read = reading.schemas({schemas[root] for root in missing if root in schemas})
+    shown = datasets.shown_rows(reading, {root: members[root] for root in missing})
+    for root, row in shown.items():
+        node = datasets.node_data(row, tags, read.get(schemas.get(root, 0)), with_tags=with_tags)
+        data[root] = kept.put(keys[root], node)
+    return data
