@@ -24,10 +24,10 @@ _VIEWS = {
 }
 
 
-def snapshot(store: Store) -> dict[str, Any]:
+def snapshot(store: Store, reader: Reader | None = None) -> dict[str, Any]:
     """What the store says of every node that it knows, as JSON, and what it remembers."""
     told: dict[str, Any] = {}
-    with Reader(store.database, store.rules).open() as reading:
+    with (reader or Reader(store.database, store.rules)).open() as reading:
         session = reading.session
         told["namespaces"] = session.all(
             "SELECT name, owner, created_at, updated_at FROM namespace ORDER BY name"

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
+from headwater.server.answers.reading import Reader
 from headwater.server.settings import DEFAULT_ALIASES
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.store import Store
@@ -45,6 +46,25 @@ def test_postgresql_gives_the_same_answers_in_another_order(
     stores: Stores, told: tuple[list[Event], Arrival]
 ) -> None:
     _compare(stores, "postgresql", told)
+
+
+@_settings(max(1, _EXAMPLES // 3))
+@given(told=history_and_arrivals())
+def test_a_reader_that_asked_before_sees_what_changed(
+    stores: Stores, told: tuple[list[Event], Arrival]
+) -> None:
+    url = stores.new("sqlite")
+    store = Store(url, AliasRules(DEFAULT_ALIASES))
+    reader = Reader(store.database, store.rules)
+    try:
+        for batch in told[1].batches:
+            store.ingest([store.read(as_bytes(event)) for event in batch]).result()
+            lines = differences(snapshot(store), snapshot(store, reader))
+            if lines:
+                pytest.fail("\n".join([*lines[:12], *_written(told[1])]))
+    finally:
+        store.close()
+        stores.drop(url)
 
 
 def _compare(stores: Stores, kind: str, told: tuple[list[Event], Arrival]) -> None:
