@@ -24,6 +24,7 @@ from headwater.server.api.datasets import Datasets
 from headwater.server.api.docs import Documents, swagger
 from headwater.server.api.express import express
 from headwater.server.api.health import Health
+from headwater.server.api.history import History
 from headwater.server.api.jobs import Jobs
 from headwater.server.api.lineage import Lineage
 from headwater.server.api.runs import Runs
@@ -39,7 +40,7 @@ from headwater.version import __version__
 _log = logging.getLogger(__name__)
 _READERS = 8  # threads that answer questions
 _HANDLERS = (
-    Lineage, Namespaces, Sources, Datasets, Jobs, Runs, Tags, Search, Health, Documents,
+    Lineage, History, Namespaces, Sources, Datasets, Jobs, Runs, Tags, Search, Health, Documents,
 )  # fmt: skip
 
 

@@ -192,6 +192,10 @@ class ColumnWalk:
         """The schema of a dataset in reach."""
         return self._schemas.get(root)
 
+    def rows(self, roots: list[int]) -> dict[int, datasets.Row]:
+        """Datasets as they are shown."""
+        return datasets.rows_of(self._reading, roots)
+
     def outputs_of(self, root: int) -> list[Column]:
         """The columns of a dataset: those of its schema, and those that mappings name."""
         mappings = self._written_by({root})
@@ -231,7 +235,7 @@ class _Writer:
     ) -> None:
         self._walk, self._is_versioned, self._is_detailed = walk, is_versioned, is_detailed
         roots = sorted({column[0] for pair in walk.steps for column in pair})
-        self._rows = datasets.rows_of(reading, roots)
+        self._rows = walk.rows(roots)
         versions = versions_at(reading, set(roots), reading.at)
         self._versions = {r: uuid_text(versions[r]) if r in versions else None for r in roots}
         job_ids = {step.job for steps in walk.steps.values() for step in steps}

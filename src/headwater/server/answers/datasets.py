@@ -74,11 +74,14 @@ def shown_rows(reading: Reading, members: Members) -> dict[int, Row]:
             row = Row(root, space, name, created, updated, source or space, text, lifecycle,
                       unpack_said(facets), {(space, name)})  # fmt: skip
             other = found.get(root)
-            found[root] = row if other is None else _join(row, other, row_is_root=member == root)
+            found[root] = (
+                row if other is None else join_rows(row, other, row_is_root=member == root)
+            )
     return found
 
 
-def _join(row: Row, other: Row, *, row_is_root: bool) -> Row:
+def join_rows(row: Row, other: Row, *, row_is_root: bool) -> Row:
+    """Two names of a dataset as one row."""
     root, alias = (row, other) if row_is_root else (other, row)
     facets = dict(root.facets)
     for name, stamp in alias.facets.items():

@@ -5,7 +5,7 @@ write it or, if none does, that read it. Each job in reach comes with all its da
 work follows the size of the answer: a few statements a level, each by index.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from headwater.server.answers.nodes import write_nodes
 from headwater.server.answers.reading import Reading
@@ -15,6 +15,13 @@ from headwater.server.store.rows import RunRow
 from headwater.server.store.tables import INPUT, OUTPUT
 
 _PARENT = RunRow.__struct_fields__.index("parent")
+
+
+class Sides(Protocol):
+    """What the jobs of a walk read and write."""
+
+    inputs: dict[int, set[int]]
+    outputs: dict[int, set[int]]
 
 
 class Walk:
@@ -93,7 +100,7 @@ def lineage_of_dataset(reading: Reading, root: int, depth: int, view: View) -> G
 
 def _graph(reading: Reading, walk: Walk, view: View) -> Graph:
     if view.by_parent:
-        _fold_into_parents(reading, walk)
+        fold_into_parents(reading, walk)
     latest = latest_rows(reading, [*walk.inputs])
     if not view.detail:
         _show_parents(reading, latest)
@@ -115,7 +122,7 @@ def _show_parents(reading: Reading, latest: dict[int, tuple[Any, ...]]) -> None:
         latest[job] = by_id.get(parent, latest[job])
 
 
-def _fold_into_parents(reading: Reading, walk: Walk) -> None:
+def fold_into_parents(reading: Reading, walk: Sides) -> None:
     """Let parents stand for their children."""
     rows = reading.session.all(
         "SELECT id, parent FROM job WHERE id = ANY(?) AND parent IS NOT NULL", [*walk.inputs]

@@ -188,6 +188,13 @@ class Edge(Struct, gc=False):
     destination: str
 
 
+class DatedEdge(Edge, gc=False):
+    """An edge with the first and the last moment it was there; it has no last while it stands."""
+
+    first: datetime | None
+    last: datetime | None
+
+
 class DatasetData(Struct, rename="camel", gc=False):
     """A dataset as a node."""
 

@@ -20,6 +20,9 @@ Offset = Annotated[int, QueryParameter(ge=0, description="How many to pass over"
 Detail = Annotated[
     bool, QueryParameter(description="Tell also what Marquez leaves out of its answers")
 ]
+AsOf = Annotated[
+    str | None, QueryParameter(name="asOf", description="The graph as it was at this time")
+]
 Depth = Annotated[int, QueryParameter(description="How far to follow")]
 
 

@@ -10,10 +10,14 @@ from headwater.model.times import FOREVER
 from headwater.server.answers import events, graph
 from headwater.server.answers.columns import Column, ColumnWalk, column_graph
 from headwater.server.answers.datasets import find_version
+from headwater.server.answers.naming import Naming
+from headwater.server.answers.past import EVER, PastWalk, past_graph
+from headwater.server.answers.past_columns import PastColumnWalk
 from headwater.server.answers.reading import NOW, Reading, uuid_bytes
 from headwater.server.answers.shapes import Graph
 from headwater.server.answers.upstream import runs_upstream
 from headwater.server.api.common import (
+    AsOf,
     Depth,
     Detail,
     Limit,
@@ -52,12 +56,22 @@ class Lineage(Ingest):
         depth: Depth = 20,
         by_parent: Annotated[bool, QueryParameter(name="aggregateByParentRun")] = False,
         detail: Detail = False,
+        as_of: AsOf = None,
+        mode: Annotated[
+            str | None, QueryParameter(description="cumulative: every edge there ever was")
+        ] = None,
     ) -> Response[bytes]:
         """The graph around a dataset or a job; depth counts jobs.
 
         `detail` shows a child job by its own last run, not its parent's, and tags.
         """
         node, view = _node(node_id), graph.View(by_parent, detail)
+        if mode not in (None, "", "current", "cumulative"):
+            raise BadRequest(detail="query param mode must be one of [current, cumulative]")
+        if as_of is not None or mode == "cumulative":
+            at = time_of("asOf", as_of, NOW)
+            with service.reader.open(at) as reading:
+                return answer(_past(reading, node, bounded(depth), view, mode == "cumulative"))
         with service.reader.open() as reading:
             if node.kind is NodeKind.JOB:
                 job = reading.find_job(node)
@@ -81,6 +95,7 @@ class Lineage(Ingest):
         depth: Depth = 20,
         with_downstream: Annotated[bool, QueryParameter(name="withDownstream")] = False,
         detail: Detail = False,
+        as_of: AsOf = None,
     ) -> Response[bytes]:
         """The columns that a column, or those of a dataset or job, come from and feed.
 
@@ -89,10 +104,15 @@ class Lineage(Ingest):
         node = _node(node_id)
         if node.version and with_downstream:
             raise BadRequest(detail="a version is followed upstream only: it is what it was")
-        at = _moment_of_version(service, node) if node.version else NOW
+        if node.version and as_of is not None:
+            raise BadRequest(detail="a version is of one moment already; leave out asOf")
+        at = _moment_of_version(service, node) if node.version else time_of("asOf", as_of, NOW)
         with service.reader.open(at) as reading:
+            names = Naming(reading) if as_of is not None else reading
             walk = ColumnWalk(reading)
-            start = _start(reading, walk, node)
+            if isinstance(names, Naming):
+                walk = PastColumnWalk(reading, names)
+            start = _start(reading, names, walk, node)
             walk.upstream(start, bounded(depth))
             if with_downstream:
                 walk.downstream(start, bounded(depth))
@@ -168,26 +188,46 @@ def _node(text: str) -> NodeId:
     return node
 
 
-def _start(reading: Reading, walk: ColumnWalk, node: NodeId) -> list[Column]:
+def _past(reading: Reading, node: NodeId, depth: int, view: graph.View, is_ever: bool) -> Graph:
+    """The graph as it was, or as it ever was until then."""
+    walk = PastWalk(reading, since=EVER if is_ever else None)
+    if node.kind is NodeKind.JOB:
+        job = walk.naming.find_job(node)
+        if job is None:
+            raise NotFound("Job", name_of(node))
+        walk.go({job}, depth)
+    elif node.kind is NodeKind.DATASET:
+        root = walk.naming.find_dataset(node)
+        if root is None:
+            raise NotFound("Dataset", name_of(node))
+        walk.from_dataset(root, depth)
+    else:
+        raise BadRequest(detail="lineage is asked of a dataset or a job")
+    return past_graph(reading, walk, view, dated=is_ever)
+
+
+def _start(
+    reading: Reading, names: Reading | Naming, walk: ColumnWalk, node: NodeId
+) -> list[Column]:
     """The columns that a node id speaks of."""
     if node.kind is NodeKind.FIELD:
-        column = reading.find_field(node)
+        column = names.find_field(node)
         if column is not None and walk.knows(column):
             return [column]
     elif node.kind is NodeKind.DATASET:
-        root = reading.find_dataset(node)
+        root = names.find_dataset(node)
         if root is not None:
             return walk.outputs_of(root)
     elif node.kind is NodeKind.JOB:
-        job = reading.find_job(node)
+        job = names.find_job(node)
         if job is not None:
             return [c for root in _outputs(reading, job) for c in walk.outputs_of(root)]
     raise BadRequest(detail="Could not find node", status_code=404)
 
 
 def _outputs(reading: Reading, job: int) -> list[int]:
-    walk = graph.Walk(reading)
-    walk.go({job}, 0)
+    walk = PastWalk(reading)
+    walk.take([job])
     return sorted(walk.outputs[job])
 
 

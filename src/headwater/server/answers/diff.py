@@ -1,0 +1,211 @@
+"""What changed in the graph between two moments, and the run that did it.
+
+Around a node, two pictures are compared. Everywhere, only what has changed in between is
+looked at, so that the work follows the change and not the size of the graph.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from headwater.model.names import NodeId
+from headwater.server.answers.past import PastWalk
+from headwater.server.answers.picture import EMPTY, Pair, Picture, Seen, around, paint
+from headwater.server.answers.reading import Reading, maybe_moment, moment, uuid_text
+from headwater.server.store.tables import INPUT, OUTPUT
+
+_NEAR = "> ? AND {0} <= ?"
+
+
+def diff_around(before: Reading, after: Reading, node: NodeId, depth: int) -> dict[str, Any] | None:
+    """The difference around a node; None where it was there at neither moment."""
+    one, two = around(before, node, depth), around(after, node, depth)
+    if one is None and two is None:
+        return None
+    return compare(before, after, one or EMPTY, two or EMPTY)
+
+
+def diff_everywhere(before: Reading, after: Reading) -> dict[str, Any]:
+    """The difference of the whole graph."""
+    scope = _Scope(before, after)
+    return compare(before, after, scope.paint(before), scope.paint(after))
+
+
+class _Scope:
+    """The jobs and names that something happened to between two moments."""
+
+    def __init__(self, before: Reading, after: Reading) -> None:
+        self._reading, self._window = after, (before.at, after.at)
+        self.names = self._renamed()
+        edges = self._changed("edge", "job, dataset", "since", "until")
+        self.jobs = {row[0] for row in edges}
+        linked = self.names | {row[1] for row in edges}
+        self.names |= {row[1] for row in edges}
+        for table in ("schema_span", "mapping_span"):
+            self.names |= {row[0] for row in self._changed(table, "dataset", "since", "until")}
+        # With every edge of a dataset in the picture it is plain whether it is new or gone.
+        self.jobs |= self._around(before, linked) | self._around(after, linked)
+
+    def _changed(self, table: str, columns: str, *times: str) -> set[tuple[int, ...]]:
+        found: set[tuple[int, ...]] = set()
+        for time in times:
+            rows = self._reading.session.all(
+                f"SELECT {columns} FROM {table} WHERE {time} {_NEAR.format(time)}", *self._window
+            )
+            found.update(rows)
+        return found
+
+    def _renamed(self) -> set[int]:
+        """Names whose links, or whose rank among others, changed."""
+        found = {n for row in self._changed("alias", "a, b", "since") for n in row}
+        rows = self._reading.session.all(
+            "SELECT d.id FROM dataset d JOIN (SELECT a AS id FROM alias UNION SELECT b FROM alias) "
+            "x ON x.id = d.id WHERE (d.created_at > ? AND d.created_at <= ?) "
+            "OR (d.named_at > ? AND d.named_at <= ?) "
+            "OR (d.declared_at > ? AND d.declared_at <= ?)", *self._window * 3,
+        )  # fmt: skip
+        found |= {row[0] for row in rows}
+        rows = self._reading.session.all(
+            "SELECT m.id FROM dataset d JOIN dataset m ON m.root = d.root WHERE d.id = ANY(?)",
+            [*found],
+        )
+        return {row[0] for row in rows}
+
+    def _around(self, reading: Reading, names: set[int]) -> set[int]:
+        walk = PastWalk(reading)
+        roots = {*walk.naming.roots(names).values()}
+        return walk.jobs_of(INPUT, roots) | walk.jobs_of(OUTPUT, roots)
+
+    def paint(self, reading: Reading) -> Picture:
+        """The picture of what may have changed, at one of the moments."""
+        walk = PastWalk(reading)
+        walk.take(self._shown_jobs(reading))
+        roots = {*walk.naming.shown(self.names).values()}
+        fed = reading.session.all(
+            "SELECT DISTINCT m.dataset FROM mapping_input i "
+            "JOIN mapping_span m ON m.mapping = i.mapping WHERE i.dataset = ANY(?) "
+            "AND m.since <= ? AND m.until > ?",
+            [*walk.naming.members(roots)], reading.at, reading.at,
+        )  # fmt: skip
+        into = roots | {*walk.naming.shown(row[0] for row in fed).values()}
+        return _linked_only(paint(reading, walk, roots, into))
+
+    def _shown_jobs(self, reading: Reading) -> list[int]:
+        rows = reading.session.all(
+            "SELECT id FROM job WHERE id = ANY(?) AND NOT hidden", [*self.jobs]
+        )
+        return [row[0] for row in rows]
+
+
+def _linked_only(picture: Picture) -> Picture:
+    return picture._replace(nodes={end for pair in picture.edges for end in pair})
+
+
+def compare(before: Reading, after: Reading, one: Picture, two: Picture) -> dict[str, Any]:
+    """The difference of two pictures."""
+    runs = _Runs(after, (before.at, after.at))
+    fields = [_field(runs, key, one, two) for key in sorted(one.fields.keys() | two.fields.keys())]
+    return {
+        "from": moment_or_none(before.at),
+        "to": moment_or_none(after.at),
+        "nodes": {
+            "added": sorted(two.nodes - one.nodes),
+            "removed": sorted(one.nodes - two.nodes),
+        },
+        "edges": {
+            "added": [runs.begun(p, two.edges[p]) for p in sorted(two.edges.keys() - one.edges)],
+            "removed": [runs.ended(p, one.edges[p]) for p in sorted(one.edges.keys() - two.edges)],
+        },
+        "columnEdges": {
+            "added": [
+                {**runs.begun(p, two.columns[p].seen), "transformations": two.columns[p].steps}
+                for p in sorted(two.columns.keys() - one.columns)
+            ],
+            "removed": [
+                {**runs.ended(p, one.columns[p].seen), "transformations": one.columns[p].steps}
+                for p in sorted(one.columns.keys() - two.columns)
+            ],
+            "changed": [
+                {
+                    **runs.begun(p, two.columns[p].seen),
+                    "before": one.columns[p].steps,
+                    "after": two.columns[p].steps,
+                }
+                for p in sorted(one.columns.keys() & two.columns)
+                if one.columns[p].steps != two.columns[p].steps
+            ],
+        },
+        "fields": [field for field in fields if field],
+    }
+
+
+def moment_or_none(at: int) -> datetime | None:
+    """A moment; none where it is the beginning or the end of time."""
+    return moment(at) if abs(at) < 2**57 else None
+
+
+def _field(
+    runs: "_Runs", key: tuple[str, str], one: Picture, two: Picture
+) -> dict[str, Any] | None:
+    old, new = one.fields.get(key), two.fields.get(key)
+    before, after = ({"type": f[0].type, "description": f[0].description} if f else None
+                     for f in (old, new))  # fmt: skip
+    if before == after:
+        return None
+    change = "added" if before is None else "removed" if after is None else "changed"
+    at, run = runs.when_begun(new[1]) if new else runs.when_ended(old[1]) if old else (None, None)
+    return {"nodeId": key[0], "name": key[1], "change": change, "before": before, "after": after,
+            "at": maybe_moment(at), "runId": run}  # fmt: skip
+
+
+class _Runs:
+    """Finds the moment of a change, and the run that made it."""
+
+    def __init__(self, reading: Reading, window: tuple[int, int]) -> None:
+        self._reading, self._window = reading, window
+
+    def begun(self, pair: Pair, seen: Seen) -> dict[str, Any]:
+        """An edge that is new."""
+        return _told(pair, *self.when_begun(seen))
+
+    def ended(self, pair: Pair, seen: Seen) -> dict[str, Any]:
+        """An edge that is gone."""
+        return _told(pair, *self.when_ended(seen))
+
+    def when_begun(self, seen: Seen) -> tuple[int | None, str | None]:
+        """When something began between the moments, and by which run."""
+        if not self._is_between(seen.since):
+            return None, None  # it was there, under another name or out of reach
+        return seen.since, self._speaker(seen, seen.since)
+
+    def when_ended(self, seen: Seen) -> tuple[int | None, str | None]:
+        """When something ended between the moments, and by which run."""
+        if not self._is_between(seen.until):
+            return None, None
+        return seen.until, self._speaker(seen, seen.until) or self._successor(seen)
+
+    def _is_between(self, at: int) -> bool:
+        return self._window[0] < at <= self._window[1]
+
+    def _speaker(self, seen: Seen, at: int) -> str | None:
+        """The run that spoke of the dataset at a moment."""
+        rows = self._reading.session.all(
+            "SELECT r.uuid, t.job, t.io FROM touch t JOIN run r ON r.id = t.run "
+            "WHERE t.dataset = ANY(?) AND t.time = ? AND r.state <> 'DECLARED'",
+            [*seen.datasets], at,
+        )  # fmt: skip
+        if seen.job:
+            rows = [row for row in rows if row[1] == seen.job]
+        return uuid_text(min(rows, key=lambda r: (r[2] != seen.io, r[0]))[0]) if rows else None
+
+    def _successor(self, seen: Seen) -> str | None:
+        """The run that spoke for the job from then on."""
+        side = "in_since" if seen.io == INPUT else "out_since"
+        rows = self._reading.session.all(
+            f"SELECT uuid FROM run WHERE job = ? AND {side} = ? AND state <> 'DECLARED' "
+            "ORDER BY uuid LIMIT 1", seen.job, seen.until,
+        )  # fmt: skip
+        return uuid_text(rows[0][0]) if rows else None
+
+
+def _told(pair: Pair, at: int | None, run: str | None) -> dict[str, Any]:
+    return {"origin": pair[0], "destination": pair[1], "at": maybe_moment(at), "runId": run}

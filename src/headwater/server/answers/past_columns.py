@@ -1,0 +1,85 @@
+"""Walks the lineage of columns as it was at a moment.
+
+The walk is that of `columns`; what differs is that datasets go by the names they had then.
+"""
+
+from collections.abc import Iterable
+
+from headwater.server.answers import datasets
+from headwater.server.answers.columns import ColumnWalk
+from headwater.server.answers.naming import Naming, SchemaThen, schemas_then
+from headwater.server.answers.past import dataset_rows
+from headwater.server.answers.reading import IndexedMapping, Reading
+
+_HOLDS = (
+    "(m.job = 0 OR (NOT j.hidden AND EXISTS (SELECT 1 FROM edge e WHERE e.job = m.job "
+    "AND e.io = 1 AND e.dataset = m.dataset AND e.since <= ? AND e.until > ?)))"
+)
+
+
+class PastColumnWalk(ColumnWalk):
+    """The columns in reach at the moment of a reading, and the steps between them."""
+
+    def __init__(self, reading: Reading, naming: Naming) -> None:
+        super().__init__(reading)
+        self.naming = naming
+        self.schemas: dict[int, SchemaThen] = {}
+
+    def _written_by(self, roots: set[int]) -> dict[int, IndexedMapping]:
+        new = [root for root in roots if root not in self._writers]
+        members, at = self.naming.members(new), self._reading.at
+        rows = self._reading.session.all(
+            "SELECT m.dataset, m.mapping, m.job FROM mapping_span m "
+            "LEFT JOIN job j ON j.id = m.job WHERE m.dataset = ANY(?) AND m.since <= ? "
+            f"AND m.until > ? AND {_HOLDS}", [*members], at, at, at, at,
+        )  # fmt: skip
+        self._writers.update({root: [] for root in new})
+        for member, mapping, job in rows:
+            self._writers[members[member]].append((mapping, job))
+        used = {m for root in roots for m, _ in self._writers[root]}
+        return self._known(used, roots)
+
+    def _read_by(self, roots: set[int]) -> dict[int, IndexedMapping]:
+        new = [root for root in roots if root not in self._readers]
+        members, at = self.naming.members(new), self._reading.at
+        rows = self._reading.session.all(
+            "SELECT DISTINCT i.dataset, m.mapping, m.job, m.dataset FROM mapping_input i "
+            "JOIN mapping_span m ON m.mapping = i.mapping AND m.since <= ? AND m.until > ? "
+            f"LEFT JOIN job j ON j.id = m.job WHERE i.dataset = ANY(?) AND {_HOLDS}",
+            at, at, [*members], at, at,
+        )  # fmt: skip
+        targets = self.naming.roots({row[3] for row in rows})
+        self._readers.update({root: [] for root in new})
+        for member, mapping, job, target in rows:
+            found = (mapping, job, targets[target])
+            if found not in self._readers[members[member]]:
+                self._readers[members[member]].append(found)
+        used = {m for root in roots for m, _, _ in self._readers[root]}
+        reached = {t for root in roots for _, _, t in self._readers[root]}
+        return self._known(used, roots | reached)
+
+    def _known(self, mappings: set[int], roots: set[int]) -> dict[int, IndexedMapping]:
+        found = self._reading.mappings(mappings)
+        members = {dataset for mapping in found.values() for dataset in mapping.inputs}
+        self._roots.update(self.naming.roots(members))
+        self.load_schemas(roots | {self._roots[member] for member in members})
+        return found
+
+    def load_schemas(self, roots: set[int]) -> None:
+        """Have the schemas of datasets at hand."""
+        new = [root for root in roots if root not in self._schemas]
+        if new:
+            told = schemas_then(self._reading, self.naming, new)
+            self.schemas.update(told)
+            self._schemas.update(dict.fromkeys(new))
+            self._schemas.update({root: then.schema for root, then in told.items()})
+
+    def rows(self, roots: list[int]) -> dict[int, datasets.Row]:
+        """Datasets under the names they had."""
+        return dataset_rows(self._reading, self.naming, roots)
+
+    def into(self, roots: Iterable[int]) -> None:
+        """Take in every step into the columns of some datasets."""
+        wanted = set(roots)
+        self._written_by(wanted)
+        self.upstream([column for root in sorted(wanted) for column in self.outputs_of(root)], 1)
