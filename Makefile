@@ -6,13 +6,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PAGE := src/headwater/server/page/index.html
+PAGE_SOURCES := $(shell find web -name node_modules -prune -o -type f -print)
 
 .PHONY: help
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: $(STAMP) ## Make .venv with everything the project needs
+setup: $(STAMP) $(PAGE) ## Make .venv with everything the project needs, and build the page
 
 $(STAMP): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -24,8 +26,11 @@ $(STAMP): requirements.txt pyproject.toml
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
+$(PAGE): $(PAGE_SOURCES) tools/page.py | $(STAMP)
+	$(BIN)/python tools/page.py build
+
 .PHONY: demo
-demo: $(STAMP) ## Set everything up and run the platform with the lineage server
+demo: $(STAMP) $(PAGE) ## Set everything up and run the platform with the lineage server
 	$(BIN)/headwater up
 
 .PHONY: lock
@@ -41,13 +46,15 @@ check: $(STAMP) ## Format, lint, types and layers
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/page.py check
 
 # Suites with a Spark of their own run apart: a process holds only one. They start and kill real
 # processes, so that what fails on a busy machine is tried once more.
 SPARK_SUITES := tests/stack tests/capture tests/pipeline
 
 .PHONY: test
-test: $(STAMP) ## Run every test
+test: $(STAMP) $(PAGE) ## Run every test
+	$(BIN)/python tools/page.py test
 	$(BIN)/pytest $(SPARK_SUITES:%=--ignore=%)
 	for suite in $(SPARK_SUITES); do $(BIN)/pytest $$suite || $(BIN)/pytest --last-failed $$suite || exit 1; done
 
@@ -60,8 +67,9 @@ bench: $(STAMP) ## Run the benchmarks and write docs/benchmarks
 fmt: $(STAMP) ## Format the code and mend what lint can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(BIN)/python tools/page.py fmt
 
 .PHONY: clean
 clean: ## Remove what the other commands made
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) web/node_modules $(dir $(PAGE)) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests -name __pycache__ -prune -exec rm -rf {} +

@@ -27,6 +27,8 @@ from headwater.server.api.health import Health
 from headwater.server.api.history import History
 from headwater.server.api.jobs import Jobs
 from headwater.server.api.lineage import Lineage
+from headwater.server.api.overview import Overview
+from headwater.server.api.page import page
 from headwater.server.api.runs import Runs
 from headwater.server.metrics import LAPSED, timer
 from headwater.server.service import Service
@@ -40,7 +42,8 @@ from headwater.version import __version__
 _log = logging.getLogger(__name__)
 _READERS = 8  # threads that answer questions
 _HANDLERS = (
-    Lineage, History, Namespaces, Sources, Datasets, Jobs, Runs, Tags, Search, Health, Documents,
+    Lineage, History, Overview, Namespaces, Sources, Datasets, Jobs, Runs, Tags, Search, Health,
+    Documents,
 )  # fmt: skip
 
 
@@ -89,7 +92,7 @@ def make_app(settings: Settings) -> ASGIApp:
         ),
         debug=False,
     )  # fmt: skip
-    return _outermost(express(app, service))
+    return _outermost(page(express(app, service)))
 
 
 def _first_namespace(session: Any, unit: Any) -> None:

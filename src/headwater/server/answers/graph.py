@@ -98,6 +98,13 @@ def lineage_of_dataset(reading: Reading, root: int, depth: int, view: View) -> G
     return _graph(reading, walk, view)
 
 
+def lineage_of_jobs(reading: Reading, some: set[int], view: View) -> Graph:
+    """The graph of some jobs, and nothing around them."""
+    walk = Walk(reading)
+    walk.go(some, 0)
+    return _graph(reading, walk, view)
+
+
 def _graph(reading: Reading, walk: Walk, view: View) -> Graph:
     if view.by_parent:
         fold_into_parents(reading, walk)

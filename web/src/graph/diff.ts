@@ -1,0 +1,57 @@
+// What changed between two moments.
+import type { Field } from "../api/types";
+import { edgeKey, type Graph } from "./model";
+
+export type Mark = "added" | "removed" | "changed";
+
+export const MARK_SIGN: Record<Mark, string> = { added: "+", removed: "−", changed: "Δ" };
+
+export interface FieldChange {
+  name: string;
+  mark: Mark;
+  before: string | null;
+  after: string | null;
+}
+
+export interface Marks {
+  nodes: Map<string, Mark>;
+  edges: Map<string, Mark>;
+  fields: Map<string, FieldChange[]>;
+}
+
+/** Marks on the two graphs taken together. */
+export function compare(before: Graph, after: Graph): Marks {
+  const marks: Marks = { nodes: new Map(), edges: new Map(), fields: new Map() };
+  for (const id of after.nodes.keys()) if (!before.nodes.has(id)) marks.nodes.set(id, "added");
+  for (const id of before.nodes.keys()) if (!after.nodes.has(id)) marks.nodes.set(id, "removed");
+  const [old, fresh] = [before, after].map(
+    (graph) => new Set(graph.edges.map((edge) => edgeKey(edge.from, edge.to))),
+  );
+  for (const key of fresh ?? []) if (!old?.has(key)) marks.edges.set(key, "added");
+  for (const key of old ?? []) if (!fresh?.has(key)) marks.edges.set(key, "removed");
+  for (const [id, node] of after.nodes) {
+    const was = before.nodes.get(id);
+    if (node.kind !== "dataset" || was?.kind !== "dataset") continue;
+    const fields = compareFields(was.data.fields, node.data.fields);
+    if (fields.length === 0) continue;
+    marks.fields.set(id, fields);
+    marks.nodes.set(id, "changed");
+  }
+  return marks;
+}
+
+export function compareFields(before: readonly Field[], after: readonly Field[]): FieldChange[] {
+  const old = new Map(before.map((field) => [field.name, field]));
+  const fresh = new Map(after.map((field) => [field.name, field]));
+  const changes: FieldChange[] = [];
+  for (const [name, field] of fresh) {
+    const was = old.get(name);
+    if (!was) changes.push({ name, mark: "added", before: null, after: field.type });
+    else if (was.type !== field.type)
+      changes.push({ name, mark: "changed", before: was.type, after: field.type });
+  }
+  for (const [name, field] of old) {
+    if (!fresh.has(name)) changes.push({ name, mark: "removed", before: field.type, after: null });
+  }
+  return changes;
+}

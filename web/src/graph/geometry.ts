@@ -1,0 +1,19 @@
+// The lines between nodes.
+import type { Point } from "./sizes";
+
+/** A curve that leaves to the right and arrives from the left. */
+export function curve(from: Point, to: Point): string {
+  const reach = bend(from, to);
+  return `M${from.x} ${from.y}C${from.x + reach} ${from.y} ${to.x - reach} ${to.y} ${to.x} ${to.y}`;
+}
+
+export function bend(from: Point, to: Point): number {
+  const across = to.x - from.x;
+  return across > 0 ? Math.max(24, across / 2) : Math.min(220, 60 - across / 3);
+}
+
+/** How thick an edge is: more where more flows. */
+export function thickness(rowsPerSecond: number | null): number {
+  if (rowsPerSecond === null || rowsPerSecond <= 0) return 1.5;
+  return Math.min(5, 1.5 + Math.log10(1 + rowsPerSecond) * 0.6);
+}

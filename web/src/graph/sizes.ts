@@ -1,0 +1,67 @@
+// How large nodes are drawn, in pixels of the graph; layout and drawing agree on these.
+import type { GraphNode } from "./model";
+
+export interface Size {
+  width: number;
+  height: number;
+}
+
+export interface Point {
+  x: number;
+  y: number;
+}
+
+export const WIDTH = 244;
+export const ROW = 22; // a column in an open card
+export const FOOT = 24; // the line beneath columns
+const LINE = 18;
+const LETTERS = 23; // of a name, on one line
+const MOST_LINES = 3;
+
+/** A name in the parts between which a line may end. */
+export function partsOf(name: string): string[] {
+  return name.match(/[^/._:-]*[/._:-]+|[^/._:-]+/g) ?? [name];
+}
+
+/** Lines that a name takes: several rather than an ellipsis. */
+export function linesOf(name: string): number {
+  let lines = 1;
+  let used = 0;
+  for (const { length } of partsOf(name)) {
+    if (used > 0 && used + length > LETTERS) {
+      lines += 1;
+      used = 0;
+    }
+    used += length;
+    while (used > LETTERS) {
+      lines += 1;
+      used -= LETTERS;
+    }
+  }
+  return Math.min(MOST_LINES, lines);
+}
+
+/** The height of a card without columns, and of a capsule. */
+export function headHeight(node: GraphNode): number {
+  const name = node.kind === "job" ? node.data.simpleName : node.data.name;
+  return 38 + linesOf(name) * LINE;
+}
+
+/** Columns that a card shows: all where it is open, else those that are lit. */
+export interface Shown {
+  rows: string[];
+  more: number;
+}
+
+export function sizeOf(node: GraphNode, shown?: Shown): Size {
+  const head = headHeight(node);
+  if (!shown || (shown.rows.length === 0 && shown.more === 0))
+    return { width: WIDTH, height: head };
+  const foot = shown.more > 0 ? FOOT : 0;
+  return { width: WIDTH, height: head + shown.rows.length * ROW + foot + 4 };
+}
+
+/** How far beneath the top of a card a column's middle is. */
+export function rowMiddle(node: GraphNode, index: number): number {
+  return headHeight(node) + index * ROW + ROW / 2;
+}

@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import type { Run } from "../api/types";
+import { kindOf } from "./kinds";
+import { pulseOfRun, shownState, stateOf } from "./state";
+import { ago, short, span } from "./words";
+
+const AT = "2026-03-02T08:00:00Z";
+const NOW = Date.parse(AT);
+
+function running(facets: Record<string, unknown>): Run {
+  return {
+    id: "r",
+    createdAt: AT,
+    updatedAt: AT,
+    state: "RUNNING",
+    startedAt: AT,
+    endedAt: null,
+    durationMs: null,
+    jobVersion: null,
+    inputDatasetVersions: [],
+    outputDatasetVersions: [],
+    facets,
+  };
+}
+
+test("a run that is late to speak is silent, and one that promised nothing is not", () => {
+  const leased = pulseOfRun(running({ headwater_lease: { seconds: 30 } }));
+  expect(shownState(leased, NOW + 10_000)).toBe("running");
+  expect(shownState(leased, NOW + 25_000)).toBe("silent");
+  expect(shownState(pulseOfRun(running({})), NOW + 3_600_000)).toBe("running");
+});
+
+test("progress tells rate, lag and delay", () => {
+  const progress = {
+    processedRowsPerSecond: 998.4,
+    rows: 12,
+    watermark: "2026-03-02T07:59:58Z",
+    sources: [{ lag: 3 }, { lag: 7 }, { lag: null }],
+  };
+  const pulse = pulseOfRun(running({ headwater_progress: progress }));
+  expect([pulse.rate, pulse.rows, pulse.lagRows, pulse.lagSeconds]).toEqual([998.4, 12, 7, 2]);
+});
+
+test("states go by the words of runs and of events", () => {
+  expect(["COMPLETE", "FAILED", "ABORT", "START", "OTHER"].map(stateOf)).toEqual([
+    "completed",
+    "failed",
+    "aborted",
+    "running",
+    "unknown",
+  ]);
+});
+
+test("figures and times are short", () => {
+  expect([998, 12_345, 4_100_000, 0.44].map(short)).toEqual(["998", "12.3k", "4.1M", "0.4"]);
+  expect([400, 12_000, 180_000, 7_200_000].map(span)).toEqual(["0.4 s", "12 s", "3 min", "2 h"]);
+  expect(ago(NOW, NOW + 5_000)).toBe("5 s ago");
+  expect(ago(null, NOW)).toBe("never");
+});
+
+test("datasets are known by where they live", () => {
+  expect(kindOf("kafka://b:9092", "orders")).toBe("topic");
+  expect(kindOf("s3://warehouse", "default/orders")).toBe("table");
+  expect(kindOf("s3://bucket", "orders")).toBe("objects");
+  expect(kindOf("postgres://h:5432", "db.t")).toBe("database");
+});

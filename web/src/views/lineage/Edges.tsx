@@ -1,0 +1,131 @@
+// The edges of the graph, beneath its nodes; columns' edges where a column is lit.
+import { memo } from "react";
+import type { ColumnEdge } from "../../graph/columns";
+import { MARK_SIGN, type Marks } from "../../graph/diff";
+import { curve, thickness } from "../../graph/geometry";
+import { edgeKey, type GraphEdge } from "../../graph/model";
+import { headHeight, type Point, rowMiddle } from "../../graph/sizes";
+import { latest, usePulseCount } from "../../live/pulses";
+import type { Drawn, Picture } from "./draw";
+import type { Scene } from "./useScene";
+
+const SIGN_AT = 16; // how far before a card an edge's sign stands
+
+interface Ends {
+  from: Point;
+  to: Point;
+}
+
+export function endsOf(picture: Picture, edge: GraphEdge): Ends | null {
+  const origin = picture.get(edge.from);
+  const target = picture.get(edge.to);
+  if (!origin || !target) return null;
+  return {
+    from: { x: origin.place.x + origin.size.width, y: origin.place.y + middle(origin) },
+    to: { x: target.place.x, y: target.place.y + middle(target) },
+  };
+}
+
+const middle = (drawn: Drawn) => headHeight(drawn.node) / 2;
+
+export function columnEnds(picture: Picture, scene: Scene, edge: ColumnEdge): Ends | null {
+  const find = (id: string): [Drawn, number] | null => {
+    const column = scene.columns?.columns.get(id);
+    const drawn = column && picture.get(column.dataset);
+    if (!column || !drawn) return null;
+    const row = drawn.shown.rows.indexOf(column.field);
+    return row < 0 ? null : [drawn, row];
+  };
+  const origin = find(edge.from);
+  const target = find(edge.to);
+  if (!origin || !target) return null;
+  const at = ([drawn, row]: [Drawn, number]) => drawn.place.y + rowMiddle(drawn.node, row);
+  return {
+    from: { x: origin[0].place.x + origin[0].size.width, y: at(origin) },
+    to: { x: target[0].place.x, y: at(target) },
+  };
+}
+
+/** How much flows along an edge now, by the job at one of its ends. */
+function flow(picture: Picture, edge: GraphEdge): number | null {
+  for (const id of [edge.from, edge.to]) {
+    const node = picture.get(id)?.node;
+    if (node?.kind !== "job") continue;
+    const pulse = latest(id, node.data);
+    return pulse.state === "running" ? pulse.rate : null;
+  }
+  return null;
+}
+
+function TableEdge({
+  picture,
+  edge,
+  marks,
+}: {
+  picture: Picture;
+  edge: GraphEdge;
+  marks: Marks | null;
+}) {
+  const ends = endsOf(picture, edge);
+  if (!ends) return null;
+  const rate = flow(picture, edge);
+  const isFaded = picture.get(edge.from)?.isFaded || picture.get(edge.to)?.isFaded;
+  const mark = marks?.edges.get(edgeKey(edge.from, edge.to));
+  const path = curve(ends.from, ends.to);
+  const state = `${isFaded ? "faded" : ""} ${mark ? `mark-${mark}` : ""}`;
+  return (
+    <g className={`edge ${state}`}>
+      <path d={path} strokeWidth={thickness(rate)} />
+      {rate ? <path className="flow" d={path} /> : null}
+      <path className="tip" d={`M${ends.to.x - 7} ${ends.to.y - 4}l6 4l-6 4z`} />
+      {mark && (
+        <text x={(ends.from.x + ends.to.x) / 2} y={(ends.from.y + ends.to.y) / 2 - 6}>
+          {MARK_SIGN[mark]}
+        </text>
+      )}
+    </g>
+  );
+}
+
+function ColumnLine({ ends, edge }: { ends: Ends; edge: ColumnEdge }) {
+  const { to } = ends;
+  const isPlain = edge.deed === "identity";
+  return (
+    <g className={`column-edge ${edge.deed}`}>
+      <title>{edge.word}</title>
+      <path d={curve(ends.from, to)} />
+      <circle cx={to.x} cy={to.y} r="3" />
+      <circle cx={ends.from.x} cy={ends.from.y} r="3" />
+      {!isPlain && (
+        <>
+          <circle className="sign" cx={to.x - SIGN_AT} cy={to.y} r="8" />
+          <text x={to.x - SIGN_AT} y={to.y + 4}>
+            {edge.sign}
+          </text>
+        </>
+      )}
+    </g>
+  );
+}
+
+function EdgeLayer({ picture, scene }: { picture: Picture; scene: Scene }) {
+  usePulseCount();
+  return (
+    <svg className="edges" aria-hidden="true">
+      {scene.graph.edges.map((edge) => (
+        <TableEdge
+          key={edgeKey(edge.from, edge.to)}
+          picture={picture}
+          edge={edge}
+          marks={scene.marks}
+        />
+      ))}
+      {scene.lit?.edges.map((edge) => {
+        const ends = columnEnds(picture, scene, edge);
+        return ends && <ColumnLine key={`${edge.from}\n${edge.to}`} ends={ends} edge={edge} />;
+      })}
+    </svg>
+  );
+}
+
+export const Edges = memo(EdgeLayer);

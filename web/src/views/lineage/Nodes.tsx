@@ -1,0 +1,188 @@
+// The two shapes of the graph: square cards for datasets, rounded capsules for jobs.
+import type { Node, NodeProps } from "@xyflow/react";
+import { type CSSProperties, Fragment, memo } from "react";
+import { fieldId } from "../../api/names";
+import { Icon } from "../../components/Icon";
+import { StateDot } from "../../components/StateBadge";
+import { MARK_SIGN } from "../../graph/diff";
+import { hueOf, KIND_WORD, kindOf } from "../../graph/kinds";
+import type { DatasetNode, JobNode } from "../../graph/model";
+import { headHeight, partsOf } from "../../graph/sizes";
+import { shownState } from "../../graph/state";
+import { useNow } from "../../live/now";
+import { usePulse } from "../../live/pulses";
+import type { Drawn } from "./draw";
+import { pulseLine } from "./pulseLine";
+import { useView } from "./state";
+
+export type FlowNode = Node<{ drawn: Drawn }, "dataset" | "job">;
+
+function classes(drawn: Drawn, shape: string): string {
+  const { isFaded, isSelected, isAnchor, mark } = drawn;
+  return [
+    "node",
+    shape,
+    isFaded && "faded",
+    isSelected && "selected",
+    isAnchor && "anchor",
+    mark && `mark-${mark}`,
+  ]
+    .filter(Boolean)
+    .join(" ");
+}
+
+function More({ drawn }: { drawn: Drawn }) {
+  const { state, change } = useView();
+  const { hidden, node } = drawn;
+  if (!hidden) return null;
+  const show = () => change({ anchors: [...new Set([...state.anchors, node.id])] });
+  return (["up", "down"] as const).map((way) =>
+    hidden[way] > 0 ? (
+      <button
+        key={way}
+        type="button"
+        className={`more ${way}`}
+        onClick={show}
+        title={`${hidden[way]} more ${way}stream: show`}
+        aria-label={`Show ${hidden[way]} more ${way}stream of ${node.data.name}`}
+      >
+        +{hidden[way]}
+      </button>
+    ) : null,
+  );
+}
+
+/** A name that breaks where it may. */
+function Wrapped({ name }: { name: string }) {
+  return (
+    <span className="name" title={name}>
+      {partsOf(name).map((part, number) => (
+        <Fragment key={number}>
+          {part}
+          <wbr />
+        </Fragment>
+      ))}
+    </span>
+  );
+}
+
+function MarkSign({ drawn }: { drawn: Drawn }) {
+  if (!drawn.mark) return null;
+  return (
+    <span className={`mark ${drawn.mark}`} role="img" aria-label={drawn.mark} title={drawn.mark}>
+      {MARK_SIGN[drawn.mark]}
+    </span>
+  );
+}
+
+function JobShape({ data }: NodeProps<FlowNode>) {
+  const { drawn } = data;
+  const node = drawn.node as JobNode;
+  const { change } = useView();
+  const now = useNow();
+  const pulse = usePulse(node.id, node.data);
+  const state = shownState(pulse, now);
+  return (
+    <div className={`${classes(drawn, "job")} is-${state}`} data-node={node.id}>
+      <button
+        type="button"
+        className="head"
+        onClick={() => change({ selected: node.id })}
+        aria-label={`Job ${node.data.name}, ${state}`}
+      >
+        <span className="title">
+          <Icon name={node.data.type === "STREAM" ? "stream" : "batch"} />
+          <Wrapped name={node.data.simpleName} />
+          <MarkSign drawn={drawn} />
+        </span>
+        <span className="sub">
+          <StateDot state={state} />
+          <span className="figures">{pulseLine(pulse, state, now)}</span>
+        </span>
+      </button>
+      <More drawn={drawn} />
+    </div>
+  );
+}
+
+function DatasetShape({ data }: NodeProps<FlowNode>) {
+  const { drawn } = data;
+  const node = drawn.node as DatasetNode;
+  const { change } = useView();
+  const { namespace, name, fields } = node.data;
+  const kind = kindOf(namespace, name);
+  const hue = { "--hue": hueOf(namespace) } as CSSProperties;
+  return (
+    <div className={classes(drawn, "dataset")} data-node={node.id} style={hue}>
+      <button
+        type="button"
+        className="head"
+        onClick={() => change({ selected: node.id })}
+        aria-label={`Dataset ${name}, ${KIND_WORD[kind]}`}
+      >
+        <span className="title">
+          <Icon name={kind} />
+          <Wrapped name={name} />
+          <MarkSign drawn={drawn} />
+        </span>
+        <span className="sub">
+          <span className="figures">{namespace}</span>
+        </span>
+      </button>
+      {fields.length > 0 && <Toggle drawn={drawn} count={fields.length} />}
+      <Rows drawn={drawn} node={node} />
+      <More drawn={drawn} />
+    </div>
+  );
+}
+
+function Toggle({ drawn, count }: { drawn: Drawn; count: number }) {
+  const { state, change } = useView();
+  const { id, data } = drawn.node;
+  const open = drawn.isOpen ? state.open.filter((one) => one !== id) : [...state.open, id];
+  return (
+    <button
+      type="button"
+      className="toggle"
+      aria-expanded={drawn.isOpen}
+      aria-label={`${drawn.isOpen ? "Close" : "Open"} the ${count} columns of ${data.name}`}
+      title={`${count} columns (C)`}
+      style={{ top: headHeight(drawn.node) - 26 }}
+      onClick={() => change({ open }, "replace")}
+    >
+      {count} {drawn.isOpen ? "▴" : "▾"}
+    </button>
+  );
+}
+
+function Rows({ drawn, node }: { drawn: Drawn; node: DatasetNode }) {
+  const { state, change } = useView();
+  const { shown, litFields, chosen } = drawn;
+  if (shown.rows.length === 0) return null;
+  const types = new Map(node.data.fields.map((field) => [field.name, field.type]));
+  const light = (field: string) => {
+    const id = fieldId(node.data, field);
+    change({ column: state.column === id ? null : id, selected: null });
+  };
+  return (
+    <ul className="rows" aria-label={`Columns of ${node.data.name}`}>
+      {shown.rows.map((field) => (
+        <li key={field} className={state.column && !litFields.has(field) ? "dim" : ""}>
+          <button
+            type="button"
+            className={`column ${litFields.has(field) ? "lit" : ""}`}
+            aria-pressed={chosen === field}
+            onClick={() => light(field)}
+            title={`${field}: show where it comes from and what it feeds`}
+          >
+            <span className="name">{field}</span>
+            <span className="type">{types.get(field) ?? ""}</span>
+          </button>
+        </li>
+      ))}
+      {shown.more > 0 && <li className="rest">{shown.more} more</li>}
+    </ul>
+  );
+}
+
+export const nodeTypes = { job: memo(JobShape), dataset: memo(DatasetShape) };

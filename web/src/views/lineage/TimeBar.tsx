@@ -1,0 +1,6 @@
+import { useView } from "./state";
+
+export function TimeBar() {
+  const { state } = useView();
+  return state.time ? <div className="timebar" /> : null;
+}

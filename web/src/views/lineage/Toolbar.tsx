@@ -1,0 +1,128 @@
+// What can be asked of the graph.
+import { useReactFlow } from "@xyflow/react";
+import type { Picture } from "./draw";
+import { copy, saveJson, savePng, saveSvg } from "./exports";
+import { frame } from "./framing";
+import { FARTHEST, useView } from "./state";
+import type { Scene } from "./useScene";
+
+interface Props {
+  scene: Scene;
+  picture: Picture;
+  help: () => void;
+}
+
+export function Toolbar({ scene, picture, help }: Props) {
+  const { state, change } = useView();
+  const flow = useReactFlow();
+  const fit = () => frame(flow, picture);
+  const canIsolate = state.column !== null || state.selected !== null || state.isolate;
+  return (
+    <div className="toolbar" role="toolbar" aria-label="Graph">
+      <Where scene={scene} />
+      {state.anchors.length > 0 && (
+        <>
+          <DepthChoice way="up" />
+          <DepthChoice way="down" />
+        </>
+      )}
+      <button
+        type="button"
+        aria-pressed={state.isolate}
+        disabled={!canIsolate}
+        onClick={() => change({ isolate: !state.isolate })}
+        title="Show only the path of what is chosen (I)"
+      >
+        Isolate
+      </button>
+      <button
+        type="button"
+        aria-pressed={state.indirect}
+        onClick={() => change({ indirect: !state.indirect }, "replace")}
+        title="Columns that filter, join, group or sort, without being copied"
+      >
+        Indirect
+      </button>
+      <button
+        type="button"
+        aria-pressed={state.time}
+        onClick={() => change({ time: !state.time, at: null, since: null }, "replace")}
+        title="The graph as it was (T)"
+      >
+        Time
+      </button>
+      <button type="button" onClick={fit} title="Fit everything in (F)">
+        Fit
+      </button>
+      <span className="spring" />
+      <details className="menu">
+        <summary>Share</summary>
+        <div className="choices">
+          <button type="button" onClick={() => copy(window.location.href)}>
+            Copy link
+          </button>
+          <button type="button" onClick={() => savePng(picture, scene)}>
+            Save as PNG
+          </button>
+          <button type="button" onClick={() => saveSvg(picture, scene)}>
+            Save as SVG
+          </button>
+          <button type="button" onClick={() => saveJson(scene)}>
+            Save as JSON
+          </button>
+        </div>
+      </details>
+      <button type="button" onClick={help} title="Keys (?)" aria-label="Show keys">
+        ?
+      </button>
+    </div>
+  );
+}
+
+function Where({ scene }: { scene: Scene }) {
+  const { state, change } = useView();
+  const count = scene.graph.nodes.size;
+  if (state.anchors.length === 0) {
+    const told = scene.whole ? `${count} nodes` : `the busiest ${count} of ${scene.total} nodes`;
+    return <span className="where">{told}</span>;
+  }
+  const names = state.anchors.map((id) => scene.graph.nodes.get(id)?.data.name ?? id);
+  return (
+    <span className="where">
+      around <strong>{names.join(", ")}</strong> · {count} nodes{" "}
+      <button type="button" className="plain" onClick={() => change({ anchors: [] })}>
+        show all
+      </button>
+    </span>
+  );
+}
+
+function DepthChoice({ way }: { way: "up" | "down" }) {
+  const { state, change } = useView();
+  const value = state[way];
+  const step = (by: number) => change({ [way]: value + by }, "replace");
+  const word = `${way}stream`;
+  return (
+    <fieldset className="depth" aria-label={`Depth ${word}`}>
+      <button
+        type="button"
+        onClick={() => step(-1)}
+        disabled={value <= 0}
+        aria-label={`Less ${word}`}
+      >
+        −
+      </button>
+      <span>
+        {way === "up" ? "↑" : "↓"} {value >= FARTHEST ? "all" : value}
+      </span>
+      <button
+        type="button"
+        onClick={() => step(1)}
+        disabled={value >= FARTHEST}
+        aria-label={`More ${word}`}
+      >
+        +
+      </button>
+    </fieldset>
+  );
+}

@@ -1,0 +1,81 @@
+// Brings nodes into view.
+import { getViewportForBounds, type ReactFlowInstance, useReactFlow } from "@xyflow/react";
+import { useEffect, useRef } from "react";
+import type { Picture } from "./draw";
+import { useView } from "./state";
+import type { Scene } from "./useScene";
+
+export const NEAREST = 2;
+export const FARTHEST_OUT = 0.03;
+const MOVE = 160; // milliseconds, so that the eye can follow
+const PADDING = 0.1;
+
+const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+export const pace = (): number => (isStill() ? 0 : MOVE);
+
+interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+function boxOf(picture: Picture, ids: Iterable<string>): Box | null {
+  let [left, top] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  let [right, bottom] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const id of ids) {
+    const drawn = picture.get(id);
+    if (!drawn) continue;
+    left = Math.min(left, drawn.place.x);
+    top = Math.min(top, drawn.place.y);
+    right = Math.max(right, drawn.place.x + drawn.size.width);
+    bottom = Math.max(bottom, drawn.place.y + drawn.size.height);
+  }
+  return left > right ? null : { x: left, y: top, width: right - left, height: bottom - top };
+}
+
+const canvas = () => document.querySelector(".react-flow")?.getBoundingClientRect();
+
+/** Moves so that some nodes, or all, are in view. */
+export function frame(
+  flow: ReactFlowInstance,
+  picture: Picture,
+  ids: Iterable<string> = picture.keys(),
+  duration = pace(),
+): void {
+  const box = boxOf(picture, ids);
+  const { width, height } = canvas() ?? { width: 0, height: 0 };
+  if (!box || !width) return;
+  const view = getViewportForBounds(box, width, height, FARTHEST_OUT, 1, PADDING);
+  void flow.setViewport(view, { duration });
+}
+
+function isInView(flow: ReactFlowInstance, picture: Picture, ids: Iterable<string>): boolean {
+  const box = boxOf(picture, ids);
+  const size = canvas();
+  if (!box || !size) return true;
+  const { x, y, zoom } = flow.getViewport();
+  const [left, top] = [box.x * zoom + x, box.y * zoom + y];
+  const [right, bottom] = [left + box.width * zoom, top + box.height * zoom];
+  return left >= 0 && top >= 0 && right <= size.width && bottom <= size.height;
+}
+
+/** Frames everything at first, and then a path or another neighbourhood that lies outside. */
+export function useFraming(picture: Picture, scene: Scene): void {
+  const flow = useReactFlow();
+  const { state } = useView();
+  const framed = useRef("");
+  const centred = useRef("");
+  const isReady = picture.size > 0 && !scene.isStale;
+  const key = [state.anchors.join(), state.column, scene.lit?.nodes.size, state.isolate].join("|");
+  useEffect(() => {
+    if (!isReady || framed.current === key) return;
+    const isFirst = framed.current === "";
+    const isElsewhere = centred.current !== state.anchors.join();
+    framed.current = key;
+    centred.current = state.anchors.join();
+    const ids = scene.lit ? [...scene.lit.nodes] : [...picture.keys()];
+    if (isFirst) frame(flow, picture, ids, 0);
+    else if (isElsewhere || !isInView(flow, picture, ids)) frame(flow, picture, ids);
+  }, [isReady, key, picture, scene.lit, flow, state.anchors]);
+}
