@@ -1,7 +1,7 @@
 """What the page opens on: everything where it is little, else the busiest part."""
 
 from server.api import Api
-from server.events import dataset, run_event
+from server.events import dataset, minute, run_event
 
 
 def chain(api: Api, length: int, name: str = "job", first: int = 0) -> None:
@@ -53,3 +53,12 @@ def test_jobs_without_datasets_are_left_out(api: Api) -> None:
     chain(api, 1)
     api.send(run_event("START", run="bare", job="bare"))
     assert len(api.get("/lineage/whole")["graph"]) == 3
+
+
+def test_the_graph_is_told_as_it_was(api: Api) -> None:
+    api.send(run_event("COMPLETE", 0, run="a", outputs=[dataset("old")]))
+    api.send(run_event("COMPLETE", 10, run="b", outputs=[dataset("new")]))
+    then = {node["id"] for node in api.get("/lineage/whole", asOf=minute(5))["graph"]}
+    now = {node["id"] for node in api.get("/lineage/whole")["graph"]}
+    assert then == {"job:jobs:job", "dataset:db:old"}
+    assert now == {"job:jobs:job", "dataset:db:new"}

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from headwater.server.answers.graph import View, lineage_of_jobs
-from headwater.server.answers.reading import Reading
+from headwater.server.answers.past import PastWalk, past_graph
+from headwater.server.answers.reading import NOW, Reading
 from headwater.server.answers.runs import latest_runs
 from headwater.server.answers.shapes import Node
 
@@ -39,8 +40,20 @@ def whole(reading: Reading, limit: int) -> Whole:
     total = len(touched) + len({root for roots in touched.values() for root in roots})
     is_whole = total <= limit and len(touched) < _LOOKED_AT
     jobs = set(touched) if is_whole else _busiest(reading, touched, limit)
-    found = lineage_of_jobs(reading, jobs, View(detail=True)).graph if jobs else []
-    return Whole(found, total if is_whole else max(total, _count(reading)), is_whole)
+    return Whole(
+        _graph(reading, jobs) if jobs else [],
+        total if is_whole else max(total, _count(reading)),
+        is_whole,
+    )
+
+
+def _graph(reading: Reading, jobs: set[int]) -> list[Node]:
+    view = View(detail=True)
+    if reading.at == NOW:
+        return lineage_of_jobs(reading, jobs, view).graph
+    walk = PastWalk(reading)
+    walk.take(jobs)
+    return past_graph(reading, walk, view, dated=False).graph
 
 
 def _touched(reading: Reading) -> dict[int, set[int]]:

@@ -1,13 +1,10 @@
 """What the page opens on."""
 
-from typing import Annotated
-
 from litestar import Controller, Response, get
-from litestar.params import QueryParameter
 
 from headwater.server.answers.overview import whole
 from headwater.server.answers.reading import NOW
-from headwater.server.api.common import Limit, answer, bounded, time_of
+from headwater.server.api.common import AsOf, Limit, answer, bounded, time_of
 from headwater.server.service import Service
 
 
@@ -22,9 +19,7 @@ class Overview(Controller):
         self,
         service: Service,
         limit: Limit = 60,
-        as_of: Annotated[
-            str | None, QueryParameter(name="asOf", description="The moment to show the graph at")
-        ] = None,
+        as_of: AsOf = None,
     ) -> Response[bytes]:
         """The whole graph when it has at most `limit` nodes, else its busiest part."""
         with service.reader.open(time_of("asOf", as_of, NOW)) as reading:
