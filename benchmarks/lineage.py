@@ -144,13 +144,25 @@ def wide_event(url: str) -> float:
 
 @contextmanager
 def started(name: str, store: str, pids: list[int], size):
-    """A server of ours on an empty store."""
+    """A server of ours on an empty store; its start is measured when the tables are there."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    url, begun = f"http://127.0.0.1:{port}", time.perf_counter()
+    url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "headwater.cli.main", "server", "--port", str(port),
                "--store", store, "--log-level", "warning"]  # fmt: skip
+    with running(command, url):
+        pass
+    begun = time.perf_counter()
+    with running(command, url) as pid:
+        target = Target(name, url, [pid, *pids], size)
+        target.figures["start-up"] = time.perf_counter() - begun
+        yield target
+
+
+@contextmanager
+def running(command: list[str], url: str):
+    """A process, once it is ready."""
     process = subprocess.Popen(command)
     try:
         while True:
@@ -159,9 +171,7 @@ def started(name: str, store: str, pids: list[int], size):
                 break
             except OSError:
                 time.sleep(0.02)
-        target = Target(name, url, [process.pid, *pids], size)
-        target.figures["start-up"] = time.perf_counter() - begun
-        yield target
+        yield process.pid
     finally:
         process.terminate()
         process.wait(60)

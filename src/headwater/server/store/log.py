@@ -6,52 +6,66 @@ Events of one job differ in a run id and a time. Compressed against a base of it
 
 from collections import OrderedDict
 from functools import lru_cache
+from typing import NamedTuple
 
 import zstandard as zstd
 
 from headwater.server.store.database import Session
 
 _LEVEL = 1  # against a base, higher levels only cost time
-_ROOM = 32 * 2**20  # bytes of bases kept at hand
+_ROOM = 48 * 2**20  # bytes of bases kept at hand
+_TABLE = 2**16  # bytes that a base takes beside two copies of its body
 _LARGEST = 2**18  # a larger body serves no other as base
 _WORSE_THAN = 8  # a base is given up when the result is over an eighth of the body
 
 _alone = zstd.ZstdCompressor(level=3)
 _opener = zstd.ZstdDecompressor()
 
-BaseKey = tuple[int, str]  # job, event type
+
+class _Base(NamedTuple):
+    """A stored body that others are compressed against."""
+
+    seq: int
+    content: zstd.ZstdCompressionDict
+    size: int
 
 
 class Compressor:
-    """Compresses bodies for the writer, which alone adds events."""
+    """Compresses bodies for the writer, which alone adds events.
+
+    A job's event is compressed against one of its kind, else against any of the job: its
+    START and COMPLETE often say the same.
+    """
 
     def __init__(self) -> None:
-        self._bases: OrderedDict[BaseKey, tuple[int, zstd.ZstdCompressionDict, int]]
-        self._bases = OrderedDict()
+        self._bases: OrderedDict[int, dict[str, _Base]] = OrderedDict()
         self._room = _ROOM
 
-    def pack(self, key: BaseKey, seq: int, body: bytes) -> tuple[int | None, bytes]:
+    def pack(self, job: int, kind: str, seq: int, body: bytes) -> tuple[int | None, bytes]:
         """The seq of the base, if one was used, and the compressed body."""
-        found = self._bases.get(key)
-        if found is not None:
-            base, content, _ = found
-            packed = zstd.ZstdCompressor(level=_LEVEL, dict_data=content).compress(body)
+        known = self._bases.get(job)
+        if known:
+            base = known.get(kind) or next(iter(known.values()))
+            packed = zstd.ZstdCompressor(level=_LEVEL, dict_data=base.content).compress(body)
             if len(packed) * _WORSE_THAN <= len(body):
-                self._bases.move_to_end(key)
-                return base, packed
+                self._bases.move_to_end(job)
+                return base.seq, packed
         if len(body) <= _LARGEST:
-            self._keep(key, seq, body)
+            self._keep(job, kind, seq, body)
         return None, _alone.compress(body)
 
-    def _keep(self, key: BaseKey, seq: int, body: bytes) -> None:
+    def _keep(self, job: int, kind: str, seq: int, body: bytes) -> None:
         content = zstd.ZstdCompressionDict(body, dict_type=zstd.DICT_TYPE_RAWCONTENT)
         content.precompute_compress(level=_LEVEL)
-        if key in self._bases:
-            self._room += self._bases.pop(key)[2]
-        self._bases[key] = seq, content, len(body)
-        self._room -= len(body)
+        known = self._bases.setdefault(job, {})
+        if kind in known:
+            self._room += known[kind].size
+        known[kind] = _Base(seq, content, 2 * len(body) + _TABLE)
+        self._room -= known[kind].size
+        self._bases.move_to_end(job)
         while self._room < 0:
-            self._room += self._bases.popitem(last=False)[1][2]
+            dropped = self._bases.popitem(last=False)[1]
+            self._room += sum(base.size for base in dropped.values())
 
     def forget(self) -> None:
         """Drop the bases, when what was written may have been undone."""

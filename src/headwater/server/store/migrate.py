@@ -1,14 +1,16 @@
 """Brings a store's tables up to the version this code expects."""
 
+import sqlite3
 from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
+import psycopg
 from sqlalchemy import create_engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from headwater.errors import StoreUnreachable
 from headwater.server.store.database import Database
+
+_MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 def migrate(database: Database) -> None:
@@ -16,8 +18,14 @@ def migrate(database: Database) -> None:
 
     Raises: StoreUnreachable, when the database refuses.
     """
+    if _version(database) == _latest():
+        return
+    # Alembic takes half a second to import, and is mostly not needed.
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
+
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(_MIGRATIONS))
     engine = create_engine(sqlalchemy_url(database.url))
     try:
         with engine.begin() as connection:
@@ -27,6 +35,21 @@ def migrate(database: Database) -> None:
         raise StoreUnreachable(database.name, str(error).partition("\n")[0]) from error
     finally:
         engine.dispose()
+
+
+def _version(database: Database) -> str | None:
+    """The version that the tables have; None where there are none yet."""
+    try:
+        with database.reading() as session:
+            rows = session.all("SELECT version_num FROM alembic_version")
+    except (sqlite3.OperationalError, psycopg.errors.UndefinedTable):
+        return None
+    return str(rows[0][0]) if rows else None
+
+
+def _latest() -> str:
+    """The version that this code expects: each migration's file begins with its own."""
+    return max(path.name for path in (_MIGRATIONS / "versions").glob("*.py")).partition("_")[0]
 
 
 def sqlalchemy_url(url: str) -> str:

@@ -14,7 +14,7 @@ from headwater.server.store.database import Session, add, first, insert, upsert
 from headwater.server.store.log import Compressor
 from headwater.server.store.rows import DatasetRow, JobRow, RunIoRow, RunRow
 
-_MOST = 50_000  # rows of a kind kept at hand
+_MOST = 12_000  # rows of a kind kept at hand
 _COUNTED = ("namespace", "dataset", "job", "run", "event", "schema", "field_name", "mapping")
 
 
@@ -49,8 +49,12 @@ class Unit:
         self.next_id: dict[str, int] = {}
         self._ours: dict[str, int] = {}
         self.generation = -1
-        self.compressor.forget()
         self._clean()
+
+    def undo(self) -> None:
+        """Drop everything when what was written has been undone; bases of events too."""
+        self.forget()
+        self.compressor.forget()
 
     def _clean(self) -> None:
         self.changed_datasets: set[int] = set()

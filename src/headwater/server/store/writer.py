@@ -114,7 +114,7 @@ class Writer:
         try:
             results = self._transact(batch)
         except Exception as error:
-            self._unit.forget()
+            self._unit.undo()
             if len(batch) == 1:
                 _log.warning("a write failed: %s", error, exc_info=error)
                 _finish([(batch[0], None, self._told(error))])
@@ -152,7 +152,7 @@ class Writer:
             self._known.add(event.digest)
             seq = unit.new_id("event")
             run, job = self._applier.apply(event, seq, received)
-            base, body = unit.compressor.pack((job or 0, event.kind), seq, event.raw)
+            base, body = unit.compressor.pack(job or 0, event.kind, seq, event.raw)
             unit.put(
                 "event",
                 seq,
