@@ -65,7 +65,7 @@ def settle(unit: Unit, roots: list[int]) -> None:
     for member in members:
         if member.root != root:
             member.root = root
-            unit.changed_datasets.add(member.id)
+            unit.session.run("UPDATE dataset SET root = ? WHERE id = ?", root, member.id)
 
 
 def _precedence(unit: Unit, row: DatasetRow) -> tuple[int, int, str, str]:

@@ -27,6 +27,8 @@ from headwater.server.store.spans import MAPPINGS, SCHEMAS
 from headwater.server.store.tables import INPUT, OUTPUT
 from headwater.server.store.unit import Unit
 
+_EARLIER = "UPDATE run_io SET since = ? WHERE run = ? AND io = ? AND dataset = ? AND schema = ?"
+
 
 class DatasetApplier:
     """Applies the dataset parts of events to a unit of work, under some alias rules."""
@@ -116,7 +118,10 @@ class DatasetApplier:
                 digest = schema_digest(self.unit, schema)
                 place = self.rules.resolve(part.namespace)
                 row.version = version_of(run.uuid, place, part.name, digest)
-        row.since, row.last = min(row.since, time), max(row.last, time)
+        if time < row.since:
+            row.since = time
+            self.unit.session.run(_EARLIER, time, run.id, io, dataset, schema)
+        row.last = max(row.last, time)
         hear(row.facets, part.facets, stamp)
         if part.own:
             hear(row.own, part.own, stamp)

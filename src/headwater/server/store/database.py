@@ -64,12 +64,15 @@ def first(rows: list[Row]) -> Row | None:
     return rows[0] if rows else None
 
 
-def upsert(table: Table) -> str:
-    """A statement that writes a whole row over what is there."""
-    keys = [c.name for c in table.primary_key]
-    rest = [c.name for c in table.columns if c.name not in keys]
+def upsert(table: Table, *fixed: str) -> str:
+    """A statement that adds a row, or writes it over what is there but for what is fixed.
+
+    SQLite writes every index anew that holds a column which is set, changed or not.
+    """
+    keys = {c.name for c in table.primary_key}
+    rest = [c.name for c in table.columns if c.name not in keys and c.name not in fixed]
     sets = ", ".join(f"{name} = excluded.{name}" for name in rest)
-    return f"{insert(table)} ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {sets}"
+    return f"{insert(table)} ON CONFLICT ({', '.join(c.name for c in table.primary_key)}) DO UPDATE SET {sets}"
 
 
 def insert(table: Table) -> str:

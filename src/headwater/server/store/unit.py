@@ -311,8 +311,11 @@ _OLDER = (
     "ELSE updated_at END, created_at = ? WHERE id = ?"
 )
 _UPSERT = {
-    table.name: upsert(table)
-    for table in (tables.dataset, tables.job, tables.run, tables.run_io, tables.source)
+    "dataset": upsert(tables.dataset, "namespace", "name", "root"),
+    "job": upsert(tables.job, "namespace", "name"),
+    "run": upsert(tables.run, "uuid"),
+    "run_io": upsert(tables.run_io, "since", "version"),
+    "source": upsert(tables.source),
 }
 _ADDED = (
     "event", "touch", "schema", "field_name", "schema_field", "mapping",
