@@ -69,10 +69,10 @@ def upsert(table: Table, *fixed: str) -> str:
 
     SQLite writes every index anew that holds a column which is set, changed or not.
     """
-    keys = {c.name for c in table.primary_key}
+    keys = [c.name for c in table.primary_key]
     rest = [c.name for c in table.columns if c.name not in keys and c.name not in fixed]
     sets = ", ".join(f"{name} = excluded.{name}" for name in rest)
-    return f"{insert(table)} ON CONFLICT ({', '.join(c.name for c in table.primary_key)}) DO UPDATE SET {sets}"
+    return f"{insert(table)} ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {sets}"
 
 
 def insert(table: Table) -> str:
