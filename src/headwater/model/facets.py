@@ -112,6 +112,29 @@ class LeaseFacet(Struct):
     seconds: float
 
 
+class SourceProgress(Struct, rename="camel"):
+    """One source of a streaming query: where reading stood before, and stands now."""
+
+    description: str | None = None
+    start_offset: Any = None
+    end_offset: Any = None
+    lag: float | None = None
+
+
+class ProgressFacet(Struct, rename="camel"):
+    """`headwater_progress`: how far a streaming query is."""
+
+    rows: int = 0
+    input_rows_per_second: float | None = None
+    processed_rows_per_second: float | None = None
+    watermark: str | None = None
+    snapshots: list[str] | None = None
+    sources: list[SourceProgress] | None = None
+
+
+_LENIENT: dict[str, msgspec.json.Decoder[Any]] = {
+    "headwater_progress": msgspec.json.Decoder(ProgressFacet),
+}
 _STRICT: dict[str, msgspec.json.Decoder[Any]] = {
     "schema": msgspec.json.Decoder(SchemaFacet),
     "columnLineage": msgspec.json.Decoder(ColumnLineageFacet),
@@ -135,6 +158,17 @@ def read_strictly(facets: Facets, name: str, where: str) -> Any:
     except msgspec.ValidationError as error:
         what, _, path = str(error).partition(" - at `$")
         raise EventRejected(f"{where}.facets.{name}{path.rstrip('`')}", what) from None
+
+
+def read_leniently(facets: Facets, name: str) -> Any:
+    """Read a facet that shapes nothing; None where it is absent or malformed."""
+    raw = facets.get(name)
+    if raw is None or is_absent(raw):
+        return None
+    try:
+        return _LENIENT[name].decode(raw)
+    except msgspec.ValidationError:
+        return None
 
 
 class _Values(Struct):

@@ -30,19 +30,25 @@ from headwater.server.api.lineage import Lineage
 from headwater.server.api.overview import Overview
 from headwater.server.api.page import page
 from headwater.server.api.runs import Runs
+from headwater.server.api.stream import Streams
+from headwater.server.live import Live
 from headwater.server.metrics import LAPSED, timer
 from headwater.server.service import Service
 from headwater.server.settings import Settings
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.changes import put_namespace
 from headwater.server.store.database import DATABASE_ERRORS
+from headwater.server.store.feed import prune_feed
 from headwater.server.store.store import Store
 from headwater.version import __version__
 
 _log = logging.getLogger(__name__)
+_FEED = 50_000  # entries that those who were away can still be told
+_PRUNE_EVERY = 60.0
 _READERS = 8  # threads that answer questions
 _HANDLERS = (
-    Lineage, History, Overview, Namespaces, Sources, Datasets, Jobs, Runs, Tags, Search, Health,
+    Lineage, History, Overview, Streams, Namespaces, Sources, Datasets, Jobs, Runs, Tags, Search,
+    Health,
     Documents,
 )  # fmt: skip
 
@@ -52,20 +58,36 @@ def make_app(settings: Settings) -> ASGIApp:
 
     Raises: UnknownStore, StoreUnreachable.
     """
+    return assemble(settings)[0]
+
+
+def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
+    """The server as an ASGI application, and its parts.
+
+    Raises: UnknownStore, StoreUnreachable.
+    """
     store = Store(settings.store, AliasRules(settings.aliases))
     store.writer.change(_first_namespace).result()
-    service = Service(store, Reader(store.database, store.rules), settings)
+    live = Live(store.database, settings.live_check)
+    store.writer.committed = live.nudge
+    service = Service(store, Reader(store.database, store.rules), settings, live)
 
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = _READERS
-        watch = asyncio.create_task(_watch_leases(store, settings.lease_check))
+        live.start()
+        beside = [
+            asyncio.create_task(_watch_leases(store, settings.lease_check)),
+            asyncio.create_task(_prune_feed(store)),
+        ]
         try:
             yield
         finally:
-            watch.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await watch
+            await live.stop()
+            for task in beside:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
             await asyncio.to_thread(store.close)
 
     app = Litestar(
@@ -92,7 +114,7 @@ def make_app(settings: Settings) -> ASGIApp:
         ),
         debug=False,
     )  # fmt: skip
-    return _outermost(page(express(app, service)))
+    return _outermost(page(express(app, service))), service
 
 
 def _first_namespace(session: Any, unit: Any) -> None:
@@ -107,6 +129,16 @@ async def _watch_leases(store: Store, every: float) -> None:
             LAPSED.inc(await asyncio.to_thread(store.expire_leases))
         except Exception:
             _log.exception("leases could not be checked")
+
+
+async def _prune_feed(store: Store) -> None:
+    while True:
+        await asyncio.sleep(_PRUNE_EVERY)
+        try:
+            change = store.writer.change(lambda session, _: prune_feed(session, _FEED))
+            await asyncio.wrap_future(change)
+        except Exception:
+            _log.exception("the feed could not be pruned")
 
 
 def _outermost(app: ASGIApp) -> ASGIApp:

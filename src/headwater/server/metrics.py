@@ -17,6 +17,10 @@ LAPSED = Counter(
     "headwater_leases_lapsed", "Runs ended because they fell silent", registry=REGISTRY
 )
 WAITING = Gauge("headwater_writes_waiting", "Writes that wait for a commit", registry=REGISTRY)
+WATCHING = Gauge("headwater_watching", "Clients of the live stream", registry=REGISTRY)
+DROPPED = Counter(
+    "headwater_watching_dropped", "Clients let go because they did not keep up", registry=REGISTRY
+)
 STORE_BYTES = Gauge("headwater_store_bytes", "Size of the store", registry=REGISTRY)
 
 

@@ -6,7 +6,8 @@ import socket
 import uvicorn
 
 from headwater.errors import AddressUnavailable
-from headwater.server.app import make_app
+from headwater.server.app import assemble
+from headwater.server.live import Live
 from headwater.server.settings import Settings
 
 
@@ -16,7 +17,7 @@ def serve(settings: Settings) -> None:
     Raises: AddressUnavailable, UnknownStore, StoreUnreachable.
     """
     listener = _listen(settings.host, settings.port)
-    app = make_app(settings)
+    app, service = assemble(settings)
     # A large answer is many objects that soon go: looking for cycles among them took half
     # the time of a graph of 3,000 nodes.
     gc.collect()
@@ -31,7 +32,20 @@ def serve(settings: Settings) -> None:
         server_header=False,
     )
     with listener:
-        uvicorn.Server(config).run(sockets=[listener])
+        _Server(config, service.live).run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """A server that lets those who watch go before it waits for requests to end."""
+
+    def __init__(self, config: uvicorn.Config, live: Live) -> None:
+        super().__init__(config)
+        self._live = live
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End: streams at once, other requests when they are answered."""
+        self._live.close()
+        await super().shutdown(sockets)
 
 
 def _listen(host: str, port: int) -> socket.socket:

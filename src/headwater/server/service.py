@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from headwater.server.answers.reading import Reader
+from headwater.server.live import Live
 from headwater.server.settings import Settings
 from headwater.server.store.store import Store
 
@@ -11,13 +12,14 @@ from headwater.server.store.store import Store
 class Service(NamedTuple):
     """The parts of a running server.
 
-    One dependency rather than three: Litestar resolves several in a task group, which took
+    One dependency rather than several: Litestar resolves several in a task group, which took
     a quarter of the time of a small request.
     """
 
     store: Store
     reader: Reader
     settings: Settings
+    live: Live
 
     def change(self, how: Callable[..., None], *args: Any) -> None:
         """Make a change of `store.changes`, and wait until it is on disk."""

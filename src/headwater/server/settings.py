@@ -19,6 +19,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     aliases: tuple[tuple[str, str], ...] = DEFAULT_ALIASES
     max_body: int = 64 * 2**20
     lease_check: float = 1.0
+    live_check: float = 0.25
     log_level: str = "info"
 
 
@@ -71,6 +72,7 @@ _VARIABLES = {
     "aliases": parse_aliases,
     "max_body": int,
     "lease_check": float,
+    "live_check": float,
     "log_level": str,
 }
 

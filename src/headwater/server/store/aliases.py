@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from headwater.model.times import FOREVER
 from headwater.server.store.database import first, upsert
+from headwater.server.store.feed import NAMES_JOINED
 from headwater.server.store.rows import NEVER, DatasetRow
 from headwater.server.store.tables import alias
 from headwater.server.store.unit import Unit
@@ -66,6 +67,7 @@ def settle(unit: Unit, roots: list[int]) -> None:
         if member.root != root:
             member.root = root
             unit.session.run("UPDATE dataset SET root = ? WHERE id = ?", root, member.id)
+            unit.feed.graph(NAMES_JOINED, member.created_at, dataset=member.id)
 
 
 def _precedence(unit: Unit, row: DatasetRow) -> tuple[int, int, str, str]:

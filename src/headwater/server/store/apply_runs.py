@@ -32,6 +32,7 @@ class RunApplier:
             hear(run.job_facets, event.job_facets, stamp)
             return run
         run = self.unit.run(event.run, job.id, *stamp[:2])
+        before = run.state if run.own else None
         if not run.own:
             run.own, run.job = True, job.id
             run.job_at, run.job_tie, _ = stamp
@@ -54,6 +55,10 @@ class RunApplier:
         settle_state(run)
         if run.parent is not None:
             self.unit.parents.add(run.parent)
+        if run.state != before:
+            self.unit.feed.run(run.uuid, self.unit.job_name(run.job), run.state, event)
+        if "headwater_progress" in event.run_facets:
+            self.unit.feed.progress(run.uuid, self.unit.job_name(run.job), event)
         return run
 
     def _move(self, run: RunRow, job: JobRow, stamp: Stamp) -> None:
@@ -209,7 +214,7 @@ def settle_parents(unit: Unit) -> None:
 
 
 def _follow(unit: Unit, parent: RunRow) -> None:
-    rows = _speakers_below(unit, parent.id)
+    rows, before = _speakers_below(unit, parent.id), parent.state
     parent.state = state_of_children([RunState(row[0]) for row in rows])
     parent.created_at = min((row[1] for row in rows), default=parent.job_at)
     parent.started_at = min((row[2] for row in rows if row[2] is not None), default=None)
@@ -217,6 +222,9 @@ def _follow(unit: Unit, parent: RunRow) -> None:
     ended = parent.state not in (RunState.RUNNING, RunState.NEW)
     parent.ended_at = max((row[4] for row in rows if row[4]), default=None) if ended else None
     unit.changed_runs.add(parent.id)
+    if parent.state != before:
+        name = unit.job_name(parent.job)
+        unit.feed.parent(parent.uuid, name, parent.state, parent.updated_at)
 
 
 def _speakers_below(unit: Unit, run: int) -> list[tuple[Any, ...]]:

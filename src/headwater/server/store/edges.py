@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from headwater.model.times import FOREVER
 from headwater.server.store.database import insert
+from headwater.server.store.feed import EDGE_ADDED, EDGE_REMOVED
 from headwater.server.store.rows import JobRow, RunRow
 from headwater.server.store.tables import INPUT, OUTPUT, edge
 from headwater.server.store.unit import Unit
@@ -99,12 +100,15 @@ def _open(unit: Unit, job: JobRow, io: int, named: dict[int, int]) -> None:
     new = [(job.id, io, d, since, FOREVER) for d, since in named.items() if d not in edges]
     unit.session.many(_INSERT, new)
     edges.update({row[2]: row[3] for row in new})
+    for _, _, dataset, since, _ in new:
+        unit.feed.graph(EDGE_ADDED, since, job=job.id, dataset=dataset)
 
 
 def _replace(unit: Unit, job: JobRow, io: int, datasets: set[int], since: int) -> None:
     edges = _open_edges(unit, job.id, io)
     for dataset in edges.keys() - datasets:
         unit.session.run(_CLOSE, since, job.id, io, dataset)
+        unit.feed.graph(EDGE_REMOVED, since, job=job.id, dataset=dataset)
         del edges[dataset]
     _open(unit, job, io, dict.fromkeys(datasets, since))
 
@@ -129,8 +133,11 @@ def _rebuild(unit: Unit, job: JobRow, io: int, moment: int) -> None:
         _INSERT,
         [(job.id, io, d, since, until) for d, pairs in spans.items() for since, until in pairs],
     )
-    unit.edges.pop((job.id, io), None)
-    _open_edges(unit, job.id, io, is_stored=True)
+    before = unit.edges.pop((job.id, io), {}).keys()
+    now = _open_edges(unit, job.id, io, is_stored=True).keys()
+    for kind, changed in ((EDGE_ADDED, now - before), (EDGE_REMOVED, before - now)):
+        for dataset in changed:
+            unit.feed.graph(kind, moment, job=job.id, dataset=dataset)
     run, since = speakers[-1] if speakers else _speaker_before(unit, job.id, column, start)
     _speak(job, io, run, since, seen)
 

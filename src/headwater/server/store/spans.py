@@ -7,6 +7,7 @@ as spans; a late one changes just the stretch up to the observation that follows
 from typing import NamedTuple
 
 from headwater.model.times import FOREVER
+from headwater.server.store.feed import COLUMNS_CHANGED, SCHEMA_CHANGED
 from headwater.server.store.unit import Unit
 
 
@@ -26,6 +27,7 @@ class Spans(NamedTuple):
     key: str
     value: str
     which: str
+    change: str  # what those who watch are told
 
     def observe(self, unit: Unit, dataset: int, key: int, at: tuple[int, int], value: int) -> None:
         """Take note that the value was seen at a time (and tie)."""
@@ -72,6 +74,7 @@ class Spans(NamedTuple):
             f"INSERT INTO {self.table} (dataset, {self.key}, since, until, {self.value}) "
             "VALUES (?, ?, ?, ?, ?)", dataset, key, since, until, value,
         )  # fmt: skip
+        unit.feed.graph(self.change, since, dataset=dataset)
 
     def _close(self, unit: Unit, dataset: int, key: int, until: int) -> None:
         unit.session.run(
@@ -130,5 +133,7 @@ def _joined(pieces: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
     return joined
 
 
-SCHEMAS = Spans("schema_span", "io", "schema", "(CASE io WHEN 0 THEN 0 ELSE 1 END) = ?")
-MAPPINGS = Spans("mapping_span", "job", "mapping", "job = ?")
+SCHEMAS = Spans(
+    "schema_span", "io", "schema", "(CASE io WHEN 0 THEN 0 ELSE 1 END) = ?", SCHEMA_CHANGED
+)
+MAPPINGS = Spans("mapping_span", "job", "mapping", "job = ?", COLUMNS_CHANGED)

@@ -175,6 +175,14 @@ clock = Table(
     Column("generation", BigInteger, nullable=False),
 )
 
+# What commits changed, for those who watch; the numbers of a row's entries end with its id.
+feed = Table(
+    "feed",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("body", LargeBinary, nullable=False),
+)
+
 # What one event said of one dataset.
 touch = Table(
     "touch",

@@ -11,11 +11,14 @@ from uuid import UUID
 
 from headwater.server.store import tables
 from headwater.server.store.database import Session, add, first, insert, upsert
+from headwater.server.store.feed import Feed, pack_entries
 from headwater.server.store.log import Compressor
 from headwater.server.store.rows import DatasetRow, JobRow, RunIoRow, RunRow
 
 _MOST = 12_000  # rows of a kind kept at hand
-_COUNTED = ("namespace", "dataset", "job", "run", "event", "schema", "field_name", "mapping")
+_COUNTED = (
+    "namespace", "dataset", "job", "run", "event", "schema", "field_name", "mapping", "feed",
+)  # fmt: skip
 
 
 class Unit:
@@ -48,6 +51,7 @@ class Unit:
         self.links: dict[tuple[int, int], int] = {}
         self.next_id: dict[str, int] = {}
         self._ours: dict[str, int] = {}
+        self.feed = Feed()
         self.generation = -1
         self._clean()
 
@@ -81,9 +85,9 @@ class Unit:
 
     def start_over(self) -> None:
         """Forget in the middle of a transaction, when rows were changed behind the unit."""
-        generation = self.generation
+        generation, feed = self.generation, self.feed
         self.forget()
-        self.generation = generation
+        self.generation, self.feed = generation, feed
         self._count()
 
     def _is_full(self) -> bool:
@@ -278,6 +282,27 @@ class Unit:
         if self.sources[name] != before:
             self.changed_sources.add(name)
 
+    def job_name(self, job: int) -> tuple[str, str]:
+        """The name of a job."""
+        row = self.job_row(job)
+        return self.namespace_name(row.namespace), row.name
+
+    def root_names(self, datasets: Iterable[int]) -> list[tuple[str, str]]:
+        """The names by which datasets are shown."""
+        roots = {row.root for row in self.dataset_rows(datasets)}
+        rows = self.dataset_rows(roots)
+        return [(self.namespace_name(row.namespace), row.name) for row in rows]
+
+    def write_feed(self) -> bool:
+        """Write what changed for those who watch; tell if anything did."""
+        entries, self.feed = self.feed.settled(self), Feed()
+        if not entries:
+            return False
+        last = self.next_id["feed"] + len(entries) - 1
+        self.next_id["feed"] = last + 1
+        self.session.run(_ADD["feed"], last, pack_entries(entries))
+        return True
+
     def flush(self) -> None:
         """Write what changed, in the transaction."""
         for name in [n for n in _ADDED if n in self.added]:
@@ -324,5 +349,6 @@ _ADDED = (
 _ADD = {name: add(tables.metadata.tables[name]) for name in _ADDED if name != "search"} | {
     "event": insert(tables.event),
     "namespace": add(tables.namespace),
+    "feed": insert(tables.feed),
     "search": "INSERT INTO search (text, kind, target) VALUES (?, ?, ?)",
 }

@@ -50,6 +50,7 @@ class Writer:
         self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._loop, name="writer", daemon=True)
         self._closed = False
+        self.committed: Callable[[], None] | None = None  # told when those who watch have news
         self._known: set[bytes] = set()  # digests of events that are stored already
         self._thread.start()
         self.submit(lambda: apply_rules(self._unit, rules)).result()
@@ -135,13 +136,16 @@ class Writer:
             self._unit.begin(session)
             self._known = _stored(session, [e.digest for task in batch for e in task.events])
             results = [task.work() for task in batch]
-            self._settle()
+            has_news = self._settle()
+        if has_news and self.committed is not None:
+            self.committed()
         return results
 
-    def _settle(self) -> None:
+    def _settle(self) -> bool:
         settle_contested(self._unit)
         settle_parents(self._unit)
         self._unit.flush()
+        return self._unit.write_feed()
 
     def store(self, events: list[Event]) -> int:
         """Store events inside the writer's transaction; tell how many were new."""

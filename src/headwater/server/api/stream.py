@@ -1,0 +1,87 @@
+"""What happens, as it happens: server-sent events."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from litestar import Controller, get
+from litestar.params import HeaderParameter, QueryParameter
+from litestar.response import Stream
+
+from headwater.model.names import NodeKind
+from headwater.model.times import FOREVER
+from headwater.server.answers.past import PastWalk
+from headwater.server.answers.reading import Reader
+from headwater.server.api.history import OptionalNode, parse_node
+from headwater.server.api.problems import BadRequest, NotFound
+from headwater.server.live import TYPES, Filter
+from headwater.server.service import Service
+from headwater.server.store.tables import INPUT, OUTPUT
+
+_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
+
+
+class Streams(Controller):
+    """Changes as they commit."""
+
+    tags = ("Live",)
+    path = "/api/v1/stream"
+
+    @get("/", media_type="text/event-stream")
+    async def get_stream(
+        self,
+        service: Service,
+        node_id: OptionalNode = None,
+        types: Annotated[
+            str | None, QueryParameter(description="Some of run, progress and graph")
+        ] = None,
+        last_event_id: Annotated[str | None, HeaderParameter(name="Last-Event-ID")] = None,
+    ) -> Stream:
+        """Run states, progress and changes of the graph, from now on or after Last-Event-ID.
+
+        About a job, or about a dataset and the jobs that read and write it, if `nodeId` is given.
+        """
+        wanted = Filter(_types(types), None if node_id is None else _about(service, node_id))
+        text = service.live.watch(wanted, _number(last_event_id))
+        return Stream(_flowing(text), media_type="text/event-stream", headers=_HEADERS)
+
+
+async def _flowing(text: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async for part in text:
+        yield part
+
+
+def _types(text: str | None) -> frozenset[str]:
+    wanted = frozenset(filter(None, (text or ",".join(TYPES)).split(",")))
+    if not wanted <= {*TYPES}:
+        raise BadRequest(detail=f"query param types must be some of {[*TYPES]}")
+    return wanted
+
+
+def _number(text: str | None) -> int | None:
+    if text is None or not text.strip():
+        return None
+    if not text.strip().isdigit() or int(text) > FOREVER:
+        raise BadRequest(detail="Last-Event-ID must be the id of an event of this stream")
+    return int(text)
+
+
+def _about(service: Service, text: str) -> frozenset[str]:
+    """The nodes that a filter by one means: a dataset's jobs too."""
+    node = parse_node(text)
+    reader: Reader = service.reader
+    with reader.open() as reading:
+        walk = PastWalk(reading)
+        if node.kind is NodeKind.JOB:
+            if walk.naming.find_job(node) is None:
+                raise NotFound("Job", text)
+            return frozenset([text])
+        column = walk.naming.find_field(node) if node.kind is NodeKind.FIELD else None
+        root = column[0] if column else walk.naming.find_dataset(node)
+        if root is None:
+            raise NotFound("Dataset", text)
+        jobs = walk.jobs_of(INPUT, {root}) | walk.jobs_of(OUTPUT, {root})
+        names = reading.session.all(
+            "SELECT n.name, j.name FROM job j JOIN namespace n ON n.id = j.namespace "
+            "WHERE j.id = ANY(?)", [*jobs],
+        )  # fmt: skip
+        return frozenset([walk.naming.node_id(root), *(f"job:{n}:{j}" for n, j in names)])

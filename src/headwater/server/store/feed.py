@@ -1,0 +1,170 @@
+"""The feed of changes: what each commit changed, in the order of commits, for those who watch.
+
+A row holds all that one commit changed, so that the price of a row is shared; its entries are
+numbered on through all rows. Writing goes one at a time over all servers, so that who has
+read up to a number has missed nothing before it.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+import msgspec
+import zstandard as zstd
+from msgspec import Struct
+
+from headwater.model.events import Event
+from headwater.model.facets import ProgressFacet, read_leniently, text_of
+from headwater.model.names import DatasetName, JobName
+from headwater.server.store.database import Session
+
+EDGE_ADDED, EDGE_REMOVED = "EDGE_ADDED", "EDGE_REMOVED"
+SCHEMA_CHANGED, COLUMNS_CHANGED = "SCHEMA_CHANGED", "COLUMNS_CHANGED"
+NAMES_JOINED = "NAMES_JOINED"
+MOST_NODES = 1000  # told of one commit; a load of a whole store changes everything
+MOST_ERROR = 2000  # characters of why a run failed
+
+_SHORT = 512  # bytes that are not worth compressing
+
+
+class RunChange(Struct, array_like=True, tag="r", frozen=True):
+    """A run is in another state."""
+
+    run: bytes
+    namespace: str
+    name: str
+    state: str
+    at: int
+    error: str | None
+
+
+class Progress(Struct, array_like=True, tag="p", frozen=True):
+    """A streaming run tells how far it is."""
+
+    run: bytes
+    namespace: str
+    name: str
+    at: int
+    rows: int
+    rate: float | None
+    lag: float | None
+    watermark: str | None
+
+
+class GraphChange(Struct, array_like=True, tag="g", frozen=True):
+    """The graph changed around some nodes."""
+
+    at: int
+    kinds: list[str]
+    nodes: list[str]
+
+
+Entry = RunChange | Progress | GraphChange
+_pack = msgspec.msgpack.Encoder().encode
+_unpack = msgspec.msgpack.Decoder(list[Entry]).decode
+_compress = zstd.ZstdCompressor(level=1).compress
+_open = zstd.ZstdDecompressor().decompress
+_MAGIC = b"\x28\xb5\x2f\xfd"
+
+
+class Numbered(NamedTuple):
+    """An entry with its number."""
+
+    number: int
+    entry: Entry
+
+
+class Names(Protocol):
+    """Whom a feed asks for names; `Unit` answers."""
+
+    def job_name(self, job: int) -> tuple[str, str]:
+        """The name of a job."""
+
+    def root_names(self, datasets: set[int]) -> list[tuple[str, str]]:
+        """The names by which datasets are shown."""
+
+
+class Feed:
+    """What the commit under way has changed."""
+
+    __slots__ = ("_at", "_datasets", "_jobs", "_kinds", "entries")
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self._kinds: dict[str, None] = {}
+        self._jobs: set[int] = set()
+        self._datasets: set[int] = set()
+        self._at = 0
+
+    def run(self, run: bytes, job: tuple[str, str], state: str, event: Event) -> None:
+        """Note that a run is in another state."""
+        error = None
+        if state in ("FAILED", "ABORTED"):
+            facets = event.run_facets
+            error = text_of(facets, "errorMessage", "message") or text_of(
+                facets, "headwater_lapse", "reason"
+            )
+            error = error and error[:MOST_ERROR]
+        self.entries.append(RunChange(run, *job, state, event.time, error))
+
+    def parent(self, run: bytes, job: tuple[str, str], state: str, at: int) -> None:
+        """Note that a run which only its children speak for is in another state."""
+        self.entries.append(RunChange(run, *job, state, at, None))
+
+    def progress(self, run: bytes, job: tuple[str, str], event: Event) -> None:
+        """Note how far a run is."""
+        told: ProgressFacet | None = read_leniently(event.run_facets, "headwater_progress")
+        if told is None:
+            return
+        lags = [source.lag for source in told.sources or () if source.lag is not None]
+        rate = told.processed_rows_per_second or told.input_rows_per_second
+        lag = max(lags, default=None)
+        self.entries.append(Progress(run, *job, event.time, told.rows, rate, lag, told.watermark))
+
+    def graph(self, kind: str, at: int, *, job: int = 0, dataset: int = 0) -> None:
+        """Note that the graph changed around a job, a dataset or both."""
+        self._kinds[kind] = None
+        self._at = max(self._at, at)
+        if job:
+            self._jobs.add(job)
+        if dataset:
+            self._datasets.add(dataset)
+
+    def settled(self, names: Names) -> list[Entry]:
+        """All entries, that of the graph last."""
+        if not self._kinds:
+            return self.entries
+        nodes = [str(JobName(*names.job_name(job))) for job in self._jobs]
+        nodes += [str(DatasetName(*name)) for name in names.root_names(self._datasets)]
+        kinds, told = [*self._kinds], sorted({*nodes})[:MOST_NODES]
+        return [*self.entries, GraphChange(self._at, kinds, told)]
+
+
+def pack_entries(entries: list[Entry]) -> bytes:
+    """Entries as a row keeps them."""
+    body = _pack(entries)
+    return body if len(body) < _SHORT else _compress(body)
+
+
+def read_feed(session: Session, after: int, most: int = 500) -> list[Numbered]:
+    """Entries after a number, oldest first, of at most some commits."""
+    rows = session.all("SELECT id, body FROM feed WHERE id > ? ORDER BY id LIMIT ?", after, most)
+    return [found for row in rows for found in _numbered(row[0], row[1]) if found.number > after]
+
+
+def _numbered(last: int, body: bytes) -> Iterator[Numbered]:
+    entries = _unpack(_open(body) if body[:4] == _MAGIC else body)
+    return (Numbered(last - len(entries) + 1 + i, entry) for i, entry in enumerate(entries))
+
+
+def feed_ends(session: Session) -> tuple[int, int]:
+    """The numbers of the first entry that is still held, and of the last; 1 and 0 if none is."""
+    rows = session.all("SELECT id, body FROM feed ORDER BY id LIMIT 1")
+    if not rows:
+        return 1, 0
+    last = session.all("SELECT max(id) FROM feed")[0][0]
+    return next(_numbered(*rows[0])).number, last
+
+
+def prune_feed(session: Session, keep: int) -> None:
+    """Let go of all but the last entries."""
+    session.run("DELETE FROM feed WHERE id <= (SELECT max(id) FROM feed) - ?", keep)
