@@ -30,8 +30,8 @@ $(PAGE): $(PAGE_SOURCES) tools/page.py | $(STAMP)
 	$(BIN)/python tools/page.py build
 
 .PHONY: demo
-demo: $(STAMP) $(PAGE) ## Set everything up and run the platform with the lineage server
-	$(BIN)/headwater up
+demo: $(STAMP) $(PAGE) ## Set everything up and run the whole story: platform, pipeline, lineage
+	$(BIN)/headwater demo
 
 .PHONY: lock
 lock: ## Renew requirements.txt from pyproject.toml
@@ -50,7 +50,7 @@ check: $(STAMP) ## Format, lint, types and layers
 
 # Suites with a Spark of their own run apart: a process holds only one. They start and kill real
 # processes, so that what fails on a busy machine is tried once more.
-SPARK_SUITES := tests/stack tests/capture tests/pipeline
+SPARK_SUITES := tests/stack tests/capture tests/pipeline tests/demo
 
 .PHONY: test
 test: $(STAMP) $(PAGE) ## Run every test

@@ -101,7 +101,7 @@ def test_record_on_its_way_into_a_topic_is_its_fields(spark: SparkSession) -> No
     plan: Any = frame._jdf.queryExecution().analyzed()
     datasets = Leaves(Catalogs(spark._jsparkSession)).datasets(plan, lineage.sources)
     output = Dataset("kafka://broker:9092", "supplier-stats")
-    described = Described(lineage, datasets, output)
+    described = Described(lineage, datasets, (output,))
     total = described.outputs()[0]["facets"]["columnLineage"]["fields"]["total_price"]
     assert {(f["name"], f["field"]) for f in total["inputFields"]} == {
         ("orders", "price"),
@@ -109,3 +109,13 @@ def test_record_on_its_way_into_a_topic_is_its_fields(spark: SparkSession) -> No
     }
     fields = described.inputs()[0]["facets"]["schema"]["fields"]
     assert [field["name"] for field in fields] == ["price", "supplier"]
+
+
+def test_topics_that_rows_name_are_read_from_the_plan(spark: SparkSession) -> None:
+    def sent(topic: str) -> DataFrame:
+        return spark.range(1).select(F.lit(topic).alias("topic"), F.lit("v").alias("value"))
+
+    lineage = analyze(analyzed(sent("orders").union(sent("bids")).where("value <> 'w'")))
+    assert lineage.texts("topic") == ("bids", "orders")
+    column = spark.table("orders").select(F.col("item").alias("topic"), F.lit("v").alias("value"))
+    assert analyze(analyzed(column)).texts("topic") == ()

@@ -1,27 +1,30 @@
 """`headwater connector`: deploys and manages connectors, on a worker or a real Kafka Connect."""
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
-import httpx
-import msgspec
 import typer
 from rich.text import Text
 
+from headwater.cli.connect import Connect, read_connector, traces
 from headwater.cli.help import Command
 from headwater.cli.options import AsJson
 from headwater.cli.output import note, out, write_json, write_table
-from headwater.errors import UsageError, WorkerRefused
+from headwater.errors import NotUp
 
 connector = typer.Typer(
     name="connector", help="Deploy and manage connectors.", no_args_is_help=True
 )
-_TIMEOUT_S = 120
 
 Url = Annotated[
     str,
     typer.Option(
-        "--worker", envvar=["HEADWATER_WORKER", "CONNECT_URL"], metavar="URL", help="The worker."
+        "--worker",
+        envvar=["HEADWATER_WORKER", "CONNECT_URL"],
+        metavar="URL",
+        help="The worker.",
+        show_default="that of the platform that is up, else http://127.0.0.1:8083",
     ),
 ]
 Name = Annotated[str, typer.Argument(help="The connector.", show_default=False)]
@@ -31,102 +34,91 @@ _DEFAULT = "http://127.0.0.1:8083"
 @connector.command(cls=Command)
 def deploy(
     files: Annotated[list[Path], typer.Argument(help="Connector files.", show_default=False)],
-    url: Url = _DEFAULT,
+    url: Url = "",
 ) -> None:
     """Deploy connectors from their files, or change them to what the files say."""
+    worker = _worker(url)
     for path in files:
-        name, config = _read(path)
-        _ask("PUT", f"{url}/connectors/{name}/config", config)
+        name, config = read_connector(path)
+        worker.configure(name, config)
         note(f"{name} deployed")
 
 
 @connector.command("list", cls=Command)
-def list_connectors(url: Url = _DEFAULT, as_json: AsJson = False) -> None:
+def list_connectors(url: Url = "", as_json: AsJson = False) -> None:
     """List connectors with their states."""
-    found = _ask("GET", f"{url}/connectors?expand=status")
     if as_json:
-        write_json(found)
+        write_json(_worker(url).ask("GET", "/connectors?expand=status"))
         return
-    rows = [_row(name, one["status"]) for name, one in sorted(found.items())]
+    rows = [_row(name, status) for name, status in sorted(_worker(url).statuses().items())]
     write_table(("CONNECTOR", "TYPE", "STATE", "TASKS"), rows)
 
 
 @connector.command(cls=Command)
-def status(name: Name, url: Url = _DEFAULT, as_json: AsJson = False) -> None:
+def status(name: Name, url: Url = "", as_json: AsJson = False) -> None:
     """Show one connector, and why a task of it failed."""
-    found = _ask("GET", f"{url}/connectors/{name}/status")
+    found = _worker(url).status(name)
     if as_json:
         write_json(found)
         return
     write_table(("CONNECTOR", "TYPE", "STATE", "TASKS"), [_row(name, found)])
-    for one in (found["connector"], *found["tasks"]):
-        if one.get("trace"):
-            out().print(Text(one["trace"]), soft_wrap=True)
+    for trace in traces(found):
+        out().print(Text(trace), soft_wrap=True)
 
 
 @connector.command(cls=Command)
-def pause(name: Name, url: Url = _DEFAULT) -> None:
+def pause(name: Name, url: Url = "") -> None:
     """Pause a connector."""
-    _turn("PUT", url, name, "pause", "paused")
+    _worker(url).turn(name, "pause")
+    note(f"{name} paused")
 
 
 @connector.command(cls=Command)
-def resume(name: Name, url: Url = _DEFAULT) -> None:
+def resume(name: Name, url: Url = "") -> None:
     """Let a paused or stopped connector go on."""
-    _turn("PUT", url, name, "resume", "resumed")
+    _worker(url).turn(name, "resume")
+    note(f"{name} resumed")
 
 
 @connector.command(cls=Command)
-def stop(name: Name, url: Url = _DEFAULT) -> None:
+def stop(name: Name, url: Url = "") -> None:
     """Stop a connector; it stays deployed."""
-    _turn("PUT", url, name, "stop", "stopped")
+    _worker(url).turn(name, "stop")
+    note(f"{name} stopped")
 
 
 @connector.command(cls=Command)
-def restart(name: Name, url: Url = _DEFAULT) -> None:
+def restart(name: Name, url: Url = "") -> None:
     """Build a connector and its tasks again."""
-    _turn("POST", url, name, "restart?includeTasks=true", "restarted")
+    _worker(url).restart(name)
+    note(f"{name} restarted")
 
 
 @connector.command(cls=Command)
-def delete(name: Name, url: Url = _DEFAULT) -> None:
+def delete(name: Name, url: Url = "") -> None:
     """End a connector and forget it."""
-    _ask("DELETE", f"{url}/connectors/{name}")
+    _worker(url).delete(name)
     note(f"{name} deleted")
 
 
-def _turn(method: str, url: str, name: str, what: str, done: str) -> None:
-    _ask(method, f"{url}/connectors/{name}/{what}")
-    note(f"{name} {done}")
+def _worker(url: str) -> Connect:
+    """The worker that is named, else the one of the platform that is up, else the usual address."""
+    return Connect(url or _of_platform() or _DEFAULT)
+
+
+def _of_platform() -> str:
+    try:
+        from headwater.stack.settings import Settings
+        from headwater.stack.state import running
+    except ModuleNotFoundError:  # installed without the extra
+        return ""
+    try:
+        services = running(Settings.read(os.environ).home).services
+    except NotUp:
+        return ""
+    return services["worker"].address if "worker" in services else ""
 
 
 def _row(name: str, status: Any) -> tuple[str, ...]:
     tasks = ", ".join(str(task["state"]).lower() for task in status["tasks"]) or "-"
     return name, status["type"], str(status["connector"]["state"]).lower(), tasks
-
-
-def _read(path: Path) -> tuple[str, dict[str, Any]]:
-    try:
-        body = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
-    except msgspec.MsgspecError as error:
-        raise UsageError(f"{path} is not a JSON object: {error}") from error
-    return str(body.get("name", path.stem)), dict(body.get("config", body))
-
-
-def _ask(method: str, url: str, body: Any = None) -> Any:
-    try:
-        answer = httpx.request(method, url, json=body, timeout=_TIMEOUT_S)
-    except httpx.HTTPError as error:
-        raise WorkerRefused(url, 0, str(error)) from error
-    if answer.is_error:
-        raise WorkerRefused(url, answer.status_code, _message(answer))
-    return answer.json() if answer.content else None
-
-
-def _message(answer: httpx.Response) -> str:
-    try:
-        return str(answer.json()["message"])
-    except (ValueError, KeyError, TypeError):
-        return answer.text[:300]

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from headwater.cli import capture, stack
 from headwater.cli.connectors import connector
+from headwater.cli.demo.commands import demo
 from headwater.cli.events import events
 from headwater.cli.help import EPILOG, Command, Front
 from headwater.cli.jobs import job, worker
@@ -56,6 +57,7 @@ capture.register(app)
 app.command(rich_help_panel="Pipeline", cls=Command)(worker)
 app.add_typer(connector, rich_help_panel="Pipeline")
 app.add_typer(job, rich_help_panel="Pipeline")
+app.add_typer(demo, rich_help_panel="Local platform")
 stack.register(app)
 
 

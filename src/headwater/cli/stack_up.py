@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -44,7 +44,11 @@ class Request(msgspec.Struct, frozen=True):
 
 def foreground(request: Request, settings: Settings) -> None:
     """Run the platform until a signal ends it."""
-    _run(request, settings, Supervisor(settings.home))
+    began = time.monotonic()
+    if _err.is_terminal:
+        supervised(request, settings, _watch_live, lambda _: None)
+    else:
+        supervised(request, settings, lambda one: _watch_plain(one, began), say_change)
 
 
 def detached(request: Request, settings: Settings) -> None:
@@ -106,7 +110,15 @@ def shown_progress() -> Iterator[FetchProgress]:
         yield lambda done, total: bar.update(task, completed=done, total=total, visible=True)
 
 
-def _run(request: Request, settings: Settings, supervisor: Supervisor) -> None:
+def supervised(
+    request: Request,
+    settings: Settings,
+    watch: Callable[[Supervisor], None],
+    listener: Callable[[ServiceState], None],
+) -> None:
+    """Run the platform as long as `watch` does, and end all of it then, or at a signal."""
+    supervisor = Supervisor(settings.home)
+
     def stop(*_: object) -> None:
         supervisor.stop()
         if supervisor.state is None:
@@ -116,7 +128,6 @@ def _run(request: Request, settings: Settings, supervisor: Supervisor) -> None:
     # A closed terminal is a way to say stop, like Ctrl-C.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
-    began = time.monotonic()
     try:
         with shown_progress() as progress:
             site = plan.make(
@@ -126,12 +137,8 @@ def _run(request: Request, settings: Settings, supervisor: Supervisor) -> None:
                 free_ports=request.free_ports,
                 progress=progress,
             )
-        live = _err.is_terminal
-        supervisor.start(request.services, site, (lambda _: None) if live else _say)
-        if live:
-            _watch_live(supervisor)
-        else:
-            _watch_plain(supervisor, began)
+        supervisor.start(request.services, site, listener)
+        watch(supervisor)
     finally:
         supervisor.close()
 
@@ -177,7 +184,7 @@ def _watch_plain(supervisor: Supervisor, began: float) -> None:
             _err.print(f"all healthy after {time.monotonic() - began:.1f} s")
 
 
-def _say(service: ServiceState) -> None:
+def say_change(service: ServiceState) -> None:
     """One plain line for one change."""
     address = f" at {service.address}" if service.status == "healthy" else ""
     took = f" after {service.ready_after_s} s" if service.status == "healthy" else ""
@@ -190,7 +197,7 @@ def _say_changes(now: state.State, seen: dict[str, str]) -> None:
         if seen.get(service.name) != service.status:
             seen[service.name] = service.status
             if service.status != "waiting":
-                _say(service)
+                say_change(service)
 
 
 def _told_error(log: str) -> HeadwaterError:

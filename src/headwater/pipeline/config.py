@@ -55,7 +55,7 @@ _KNOWN: Mapping[Kind, re.Pattern[str]] = {
         r"iceberg\.control\.(topic|commit\.interval-ms)"
     ),
     Kind.JOB: re.compile(
-        r"name|connector\.class|tasks\.max|job\.(name|input\.topic|output\.topic|every\.ms)"
+        r"name|connector\.class|tasks\.max|errors\.tolerance|job\.(name|input\.topic|output\.topic|every\.ms)"
     ),
 }
 _REQUIRED: Mapping[Kind, tuple[str, ...]] = {

@@ -26,7 +26,9 @@ def _job(config: ConnectorConfig, site: Site, checkpoints: str) -> "list[Task | 
     given = {key.replace(".", "_"): value for key, value in config.under("job.").items()}
     every = given.pop("every_ms", "")
     wanted = job(given.pop("name"))
-    settings = msgspec.structs.replace(site.settings, job_name=config.name, **given)
+    settings = msgspec.structs.replace(
+        site.settings, job_name=config.name, tolerant=config.tolerant, **given
+    )
     place = Site(site.spark, settings, site.seed)
     if wanted.run:
         return [BatchTask(config.name, wanted.run, place, int(every or 0))]

@@ -1,6 +1,7 @@
 """Where the pipeline's services are, read once at the edge."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -33,6 +34,7 @@ class Settings(msgspec.Struct, frozen=True):
     s3_endpoint: str = ""
     checkpoints: str = "checkpoints"
     job_name: str = ""
+    tolerant: bool = False
     environ: Mapping[str, str] = {}
 
     @classmethod
@@ -42,7 +44,7 @@ class Settings(msgspec.Struct, frozen=True):
             field: given.get(field) or next((environ[n] for n in names if environ.get(n)), "")
             for field, names in _NAMES.items()
         }
-        told = {field: value for field, value in found.items() if value}
+        told: dict[str, Any] = {field: value for field, value in found.items() if value}
         return cls(**told, environ=dict(environ))
 
     def need(self, field: str, what: str) -> str:

@@ -59,6 +59,11 @@ class PlanLineage(Struct, frozen=True):
         """The columns in order, by name."""
         return tuple((name, column) for _, name, column in self.relation.columns)
 
+    def texts(self, name: str) -> tuple[str, ...]:
+        """The constants that a column may be, as far as the query writes them out."""
+        found = (column.texts for one, column in self.columns if one == name)
+        return tuple(sorted(frozenset[str]().union(*found)))
+
     def inputs(self, column: Column) -> Edges:
         """Everything that one output column depends on."""
         edges = column.flat() | self.relation.rows

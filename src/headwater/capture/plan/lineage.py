@@ -60,12 +60,14 @@ class Column(Struct, frozen=True):
     `fields` are a struct's, kept apart as long as they can be; arrays are seen as their
     element. `edges` are what the whole value depends on beyond its fields. A `decoded`
     column is a payload whose fields are those of the topic, named when they are asked for.
+    `texts` are the constants that the value may be, where the query writes them out.
     """
 
     edges: Edges = NO_EDGES
     fields: Mapping[str, "Column"] | None = None
     notes: frozenset[Note] = NO_NOTES
     decoded: bool = False
+    texts: frozenset[str] = frozenset()
 
     def flat(self) -> Edges:
         """Every edge of the value, those of its fields included; no field is the whole."""
@@ -104,7 +106,13 @@ class Column(Struct, frozen=True):
         """The same value, also depending on `edges`."""
         if edges <= self.edges:
             return self
-        return Column(self.edges | edges, self.fields, self.notes, self.decoded)
+        return Column(self.edges | edges, self.fields, self.notes, self.decoded, self.texts)
+
+    def with_texts(self, texts: frozenset[str]) -> "Column":
+        """The same value, which may also be one of these constants."""
+        if texts <= self.texts:
+            return self
+        return Column(self.edges, self.fields, self.notes, self.decoded, self.texts | texts)
 
     def with_note(self, note: Note) -> "Column":
         """The same value with `note` on it."""
@@ -156,18 +164,20 @@ def changed(edges: Iterable[Edge], effect: Effect, *, masking: bool = False) -> 
 
 def merge(columns: Iterable[Column]) -> Column:
     """One column that may be any of `columns`, as in a union or the branches of a condition."""
-    parts = [c for c in columns if c.edges or c.fields or c.notes]
+    listed = list(columns)
+    texts = frozenset[str]().union(*(c.texts for c in listed))
+    parts = [c for c in listed if c.edges or c.fields or c.notes]
     if not parts:
-        return Column()
+        return Column(texts=texts)
     if len(parts) == 1:
-        return parts[0]
+        return parts[0].with_texts(texts)
     edges = NO_EDGES.union(*(c.edges for c in parts))
     notes = NO_NOTES.union(*(c.notes for c in parts))
     if all(c.decoded for c in parts):
         return Column(edges, notes=notes, decoded=True)
     shapes = [c.fields for c in parts if c.fields]
     if len(shapes) < len(parts):
-        return Column(NO_EDGES.union(*(c.flat() for c in parts)), notes=notes)
+        return Column(NO_EDGES.union(*(c.flat() for c in parts)), notes=notes, texts=texts)
     return Column(edges, _merge_fields(shapes), notes)
 
 

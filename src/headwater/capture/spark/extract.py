@@ -28,7 +28,12 @@ class Described(Struct, frozen=True):
 
     lineage: PlanLineage
     datasets: Mapping[int, tuple[Dataset, ...]]
-    output: Dataset | None = None
+    written: tuple[Dataset, ...] = ()
+
+    @property
+    def output(self) -> Dataset | None:
+        """The dataset that is written, or the first of them."""
+        return next(iter(self.written), None)
 
     def inputs(self) -> list[Event]:
         """The input datasets of an event, each once."""
@@ -39,12 +44,12 @@ class Described(Struct, frozen=True):
         return [facets.dataset_json(dataset) for dataset in found.values()]
 
     def outputs(self) -> list[Event]:
-        """The output dataset of an event, with its column lineage."""
-        if self.output is None:
+        """The output datasets of an event, with their column lineage."""
+        if not self.written:
             return []
         columns = [(name, self.lineage.inputs(c)) for name, c in self.columns()]
         lineage = facets.column_lineage(columns, self.lineage.relation.rows, self.datasets)
-        return [facets.dataset_json(self.output, columnLineage=lineage)]
+        return [facets.dataset_json(one, columnLineage=lineage) for one in self.written]
 
     def columns(self) -> list[tuple[str, Column]]:
         """The output's columns; a topic's are the fields of the record that is written."""
@@ -103,8 +108,8 @@ class Extractor:
         plan = execution.analyzedPlan()
         lineage = analyze(str(plan.toJSON()))
         datasets = self._inputs(plan, lineage)
-        output = self._sinks.of_stream(execution) if planned else None
-        return Described(lineage, datasets, self._registered(_with_schema(output, plan, lineage)))
+        found = self._sinks.of_stream(execution, lineage.texts("topic")) if planned else ()
+        return Described(lineage, datasets, self._written(found, plan, lineage))
 
     def batch(
         self, plan: Java, handed: Mapping[Ids, Described]
@@ -115,21 +120,22 @@ class Extractor:
         datasets = self._inputs(plan, lineage)
         for ids in lineage.adopted:
             datasets |= _adopted(handed[ids], lineage)
-        output = self._sinks.of_command(plan)
-        query = call(plan, "query") or plan
-        written = self._registered(_with_schema(output, query, lineage))
+        found = self._sinks.of_command(plan, lineage.texts("topic"))
+        written = self._written(found, call(plan, "query") or plan, lineage)
         return Described(lineage, datasets, written), lineage.adopted
 
     def _inputs(self, plan: Java, lineage: PlanLineage) -> dict[int, tuple[Dataset, ...]]:
         found = self._leaves.datasets(plan, lineage.sources)
-        return {
-            index: tuple(d for d in map(self._registered, datasets) if d is not None)
-            for index, datasets in found.items()
-        }
+        return {index: tuple(map(self._registered, datasets)) for index, datasets in found.items()}
 
-    def _registered(self, dataset: Dataset | None) -> Dataset | None:
+    def _written(
+        self, found: tuple[Dataset, ...], plan: Java, lineage: PlanLineage
+    ) -> tuple[Dataset, ...]:
+        return tuple(self._registered(_with_schema(one, plan, lineage)) for one in found)
+
+    def _registered(self, dataset: Dataset) -> Dataset:
         """A topic with the schema that the registry has for it."""
-        if self._registry is None or dataset is None:
+        if self._registry is None:
             return dataset
         if not dataset.namespace.startswith("kafka://"):
             return dataset
@@ -145,10 +151,8 @@ def _adopted(described: Described, lineage: PlanLineage) -> dict[int, tuple[Data
     }
 
 
-def _with_schema(output: Dataset | None, plan: Java, lineage: PlanLineage) -> Dataset | None:
+def _with_schema(output: Dataset, plan: Java, lineage: PlanLineage) -> Dataset:
     """The dataset with the schema that it is written with."""
-    if output is None:
-        return None
     if output.namespace.startswith("kafka://"):
         fields = tuple(Field(name, None) for name, _ in record_columns(lineage.columns))
     else:

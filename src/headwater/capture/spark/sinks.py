@@ -17,8 +17,13 @@ class Sinks:
     def __init__(self, catalogs: Catalogs, leaves: Leaves) -> None:
         self._catalogs, self._leaves = catalogs, leaves
 
-    def of_command(self, plan: Java) -> Dataset | None:
-        """The dataset that a batch command writes."""
+    def of_command(self, plan: Java, topics: tuple[str, ...] = ()) -> tuple[Dataset, ...]:
+        """The datasets that a batch command writes; `topics` are those its rows name."""
+        if class_name(plan) == "SaveIntoDataSourceCommand":
+            return _from_options(string_map(plan.options()), topics)
+        return _some(self._of_command(plan))
+
+    def _of_command(self, plan: Java) -> Dataset | None:
         kind = class_name(plan)
         if kind in _V2_WRITES:
             return self._relation(plan.table())
@@ -30,8 +35,6 @@ class Sinks:
             table = option(plan.catalogTable())
             place = str(plan.outputPath().toString())
             return self._catalogs.v1(table) if table is not None else naming.location(place)
-        if kind == "SaveIntoDataSourceCommand":
-            return _from_options(string_map(plan.options()))
         if kind in ("CreateTableAsSelect", "ReplaceTableAsSelect"):
             return self._created(plan)
         table = call(plan, "table") or call(plan, "tableDesc")
@@ -39,21 +42,21 @@ class Sinks:
             return self._catalogs.v1(table)
         return None
 
-    def of_stream(self, execution: Java) -> Dataset | None:
-        """The dataset that a streaming query writes, or None: foreachBatch, console, memory."""
+    def of_stream(self, execution: Java, topics: tuple[str, ...] = ()) -> tuple[Dataset, ...]:
+        """The datasets that a streaming query writes; none for foreachBatch, console, memory."""
         sink = execution.sink()
         match = _FILE_SINK.match(str(sink.toString()))
         if match:
-            return naming.location(match[1])
+            return (naming.location(match[1]),)
         write = execution.logicalPlan()
         options = string_map(call(write, "writeOptions"))
         if class_name(sink) in ("KafkaTable", "KafkaSink") or "kafka.bootstrap.servers" in options:
-            return _from_options(options)
+            return _from_options(options, topics)
         relation = option(call(write, "relation"))
         if relation is not None:
-            return self._relation(relation)
+            return _some(self._relation(relation))
         place = self._catalogs.place(sink)
-        return naming.location(place) if place else None
+        return _some(naming.location(place) if place else None)
 
     def _relation(self, relation: Java) -> Dataset | None:
         return next(iter(self._leaves.of(_unaliased(relation))), None)
@@ -85,11 +88,15 @@ def _unaliased(relation: Java) -> Java:
     return relation
 
 
-def _from_options(options: dict[str, str]) -> Dataset | None:
-    """A sink that its options name: Kafka, JDBC or a path."""
+def _from_options(options: dict[str, str], topics: tuple[str, ...]) -> tuple[Dataset, ...]:
+    """Sinks that options name, Kafka, JDBC or a path; the option `topic` comes before rows."""
     if "kafka.bootstrap.servers" in options:
-        topic = options.get("topic")
-        return naming.topic(options["kafka.bootstrap.servers"], topic) if topic else None
+        names = (options["topic"],) if options.get("topic") else topics
+        return tuple(naming.topic(options["kafka.bootstrap.servers"], name) for name in names)
     if "url" in options and "dbtable" in options:
-        return naming.jdbc(options["url"], options["dbtable"])
-    return naming.location(options["path"]) if "path" in options else None
+        return (naming.jdbc(options["url"], options["dbtable"]),)
+    return _some(naming.location(options["path"]) if "path" in options else None)
+
+
+def _some(dataset: Dataset | None) -> tuple[Dataset, ...]:
+    return () if dataset is None else (dataset,)

@@ -42,6 +42,7 @@ class Job(msgspec.Struct, frozen=True):
             self.name,
             lambda ids, checkpoint: start(site.spark, site.settings, ids, checkpoint),
             lambda schema_id: _knows(site.settings, schema_id),
+            tolerant=site.settings.tolerant,
         )
 
 

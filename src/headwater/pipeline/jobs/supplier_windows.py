@@ -45,7 +45,8 @@ def start(
     if decode is None:
         return None
     kafka.ensure_topics(bootstrap, [source, target])
-    orders = decoded(kafka.read_stream(spark, bootstrap, source), decode).select("value.*")
+    records = kafka.read_stream(spark, bootstrap, source)
+    orders = decoded(records, decode, tolerant=settings.tolerant).select("value.*")
     stats = per_supplier(orders)
     encode = avro.encoder(target, stats.schema)
     records = stats.select(

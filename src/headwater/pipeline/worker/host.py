@@ -39,10 +39,8 @@ class Worker:
         self._watch = threading.Thread(target=self._look_after, name="watch", daemon=True)
 
     def start(self) -> None:
-        """Start every connector that ran when the last worker ended."""
+        """Take up what the last worker left; its connectors start while the API answers."""
         self._definitions = decode_all(self._shelf.read())
-        for name in self.names():
-            self._launch(self._definitions[name])
         self._watch.start()
 
     def close(self) -> None:
@@ -246,6 +244,11 @@ class Worker:
             hosted.stop()
 
     def _look_after(self) -> None:
+        for name in self.names():
+            with self._lock:
+                # Whoever was quicker has changed, deleted or started it.
+                if name in self.names() and name not in self._hosted and not self._ended.is_set():
+                    self._launch(self._definitions[name])
         while not self._ended.wait(_POLL_S):
             with self._lock:
                 for name, hosted in self._hosted.items():

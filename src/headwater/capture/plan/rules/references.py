@@ -48,6 +48,11 @@ def _attribute(_: Reader, node: Node, _inputs: tuple[Column, ...], scope: Scope)
     return found.named(struct_names(node.get("dataType"))) if found.decoded else found
 
 
+def _literal(_reader: Reader, node: Node, _inputs: tuple[Column, ...], _scope: Scope) -> Column:
+    text = literal(node) if node.get("dataType") == "string" else None
+    return Column() if text is None else Column(texts=frozenset({text}))
+
+
 def _outer(reader: Reader, node: Node, _inputs: tuple[Column, ...], scope: Scope) -> Column:
     inner = node.tree("e")
     return reader.column(inner, scope) if inner is not None else Column()
@@ -148,6 +153,7 @@ RULES: dict[str, ExpressionRule] = {
     "AttributeReference": _attribute,
     "OuterReference": _outer,
     "Alias": _same,
+    "Literal": _literal,
     "Cast": _cast,
     "AnsiCast": _cast,
     "UpCast": _cast,

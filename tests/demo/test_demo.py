@@ -1,0 +1,94 @@
+"""The demo as a whole: the real platform with a lab on it, verified, broken and ended."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from stack.platform import Platform, eventually
+
+
+@pytest.fixture(scope="module")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    platform = Platform(tmp_path_factory.mktemp("demo"))
+    yield platform
+    platform.run("down")
+
+
+def states(platform: Platform) -> dict[str, str]:
+    """The last state of every job that the lineage server knows."""
+    url = platform.variables()["OPENLINEAGE_URL"]
+    jobs = httpx.get(f"{url}/api/v1/jobs", params={"limit": 100}, timeout=30).json()["jobs"]
+    return {job["name"]: (job["latestRun"] or {}).get("state", "") for job in jobs}
+
+
+def run_id(platform: Platform, job: str) -> str:
+    url = platform.variables()["OPENLINEAGE_URL"]
+    answer: Any = httpx.get(f"{url}/api/v1/namespaces/default/jobs/{job}", timeout=30).json()
+    return str(answer["latestRun"]["id"])
+
+
+def test_once_verifies_the_whole_lineage(platform: Platform) -> None:
+    done = platform.run("demo", "--once", "--free-ports", limit_s=400)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "✕ wrong" not in done.stdout
+    # The path that the issue asks for: from the batch table back to the topic's field.
+    row = next(line for line in done.stdout.splitlines() if "table:supplier_stats.total_p" in line)
+    assert row.split()[-1] == "orders.price"
+    assert platform.processes() == []
+
+
+@pytest.fixture(scope="module")
+def running(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A demo in the background; the file with what it says."""
+    log = tmp_path_factory.mktemp("log") / "demo.log"
+    with log.open("w") as output:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "headwater.cli.main", "demo", "--free-ports"],
+            env=platform.environ,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        eventually(lambda: child.poll() is not None or "all is deployed" in log.read_text(), 300)
+        assert child.poll() is None, log.read_text()
+        yield log
+        child.send_signal(signal.SIGINT)
+        assert child.wait(60) == 0, log.read_text()
+        assert platform.processes() == []
+    finally:
+        child.kill()
+
+
+def test_what_is_broken_is_noticed_and_mended(platform: Platform, running: Path) -> None:
+    verified = platform.run("demo", "verify", "--limit", "120")
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+
+    assert platform.run("demo", "break", "stop").returncode == 0
+    eventually(lambda: states(platform)["supplier-stats"] == "ABORTED")
+    assert platform.run("demo", "mend").returncode == 0
+    eventually(lambda: states(platform)["supplier-stats"] == "RUNNING")
+
+    assert platform.run("demo", "break", "poison").returncode == 0
+    readers = ("iceberg-ingestion", "orders-s3-sink", "supplier-stats")
+    eventually(lambda: {states(platform)[name] for name in readers} == {"FAILED"})
+    wrong = platform.run("demo", "verify")
+    assert wrong.returncode == 1
+    assert wrong.stdout.count("✕ wrong") == 3
+    assert "topic orders, partition 0, offset" in wrong.stderr
+    assert platform.run("demo", "mend").returncode == 0
+    eventually(lambda: {states(platform)[name] for name in readers} == {"RUNNING"})
+
+
+def test_killed_worker_comes_back_with_new_runs(platform: Platform, running: Path) -> None:
+    before = run_id(platform, "orders-s3-sink")
+    assert platform.run("demo", "break", "worker").returncode == 0
+    eventually(lambda: run_id(platform, "orders-s3-sink") != before, 120)
+    eventually(lambda: platform.service("worker")["status"] == "healthy")
+    assert platform.service("worker")["restarts"] == 1
+    assert states(platform)["orders-s3-sink"] == "RUNNING"
