@@ -10,6 +10,8 @@
     ├── StoreError           the lineage store cannot be used
     │   ├── UnknownStore     an address that names no kind of store
     │   └── StoreUnreachable the database did not open
+    ├── UnknownPipeline      a name that no cluster of the server has
+    ├── PipelineUnreachable  a worker or Kafka Connect cluster did not answer the server
     ├── EventRejected        an event that cannot be accepted
     ├── CaptureError         capture cannot be attached as asked
     │   ├── BadSetting       a setting of capture that cannot be used
@@ -159,6 +161,29 @@ class EventRejected(HeadwaterError):
         super().__init__(
             f"{field}: {reason}" if field else reason,
             hint="Compare the event with the OpenLineage specification",
+        )
+
+
+class UnknownPipeline(HeadwaterError):
+    """A name that no worker or Kafka Connect cluster of the server has."""
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        self.name, self.known = name, known
+        listed = f"There are: {', '.join(known)}" if known else "There are none yet"
+        super().__init__(
+            f"no pipeline is called {name!r}",
+            hint=f"{listed}. Start the server with --connect NAME=URL",
+        )
+
+
+class PipelineUnreachable(HeadwaterError):
+    """A worker or Kafka Connect cluster did not answer the server."""
+
+    def __init__(self, name: str, url: str, reason: str) -> None:
+        self.name, self.url, self.reason = name, url, reason
+        super().__init__(
+            f"{name} at {url} does not answer: {reason}",
+            hint="See that it runs, and that the server can reach it",
         )
 
 

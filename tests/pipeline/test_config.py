@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from headwater.errors import BadConfig, SecretMissing
+from headwater.model.masking import MASK, masked, unmasked
 from headwater.pipeline.config import CLASSES, Kind, check, parse
-from headwater.pipeline.secrets import MASK, masked, scrubbed, unmasked
+from headwater.pipeline.secrets import scrubbed
 from pipeline.lab import CONNECTORS, shipped
 
 SINK = {"connector.class": "s3-sink", "topics": "orders", "s3.bucket.name": "b"}

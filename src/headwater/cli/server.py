@@ -40,6 +40,14 @@ def server(
             envvar="HEADWATER_MAX_BODY", help="Largest request, in bytes.", show_default="64 MiB"
         ),
     ] = None,
+    connect: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A worker or Kafka Connect cluster to show: NAME=URL. May be given several "
+            "times; HEADWATER_CONNECT takes them with commas between.",
+            metavar="NAME=URL",
+        ),
+    ] = None,
     log_level: Annotated[
         str | None,
         typer.Option(
@@ -49,7 +57,7 @@ def server(
 ) -> None:
     """Run the lineage server: OpenLineage in, Marquez's API out."""
     from headwater.server.serve import serve
-    from headwater.server.settings import parse_aliases, read_settings
+    from headwater.server.settings import parse_aliases, parse_clusters, read_settings
 
     settings = read_settings(
         os.environ,
@@ -58,6 +66,7 @@ def server(
         store=store,
         aliases=parse_aliases(aliases) if aliases else None,
         max_body=max_body,
+        connect=parse_clusters(",".join(connect)) if connect else None,
         log_level=log_level,
     )
     logging.basicConfig(

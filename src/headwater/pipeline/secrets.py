@@ -5,12 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from headwater.errors import SecretMissing
-
-MASK = "******"
-_REFERENCE = re.compile(r"\$\{(env|file):([^}]+)\}")
-_SENSITIVE = re.compile(
-    r"password|secret|token|user\.info|jaas|access[.-]key|credential", re.IGNORECASE
-)
+from headwater.model.masking import MASK, REFERENCE, is_sensitive
 
 
 def resolve(text: str, environ: Mapping[str, str]) -> str:
@@ -20,22 +15,7 @@ def resolve(text: str, environ: Mapping[str, str]) -> str:
         SecretMissing: a variable, a file or a key in it is not there.
 
     """
-    return _REFERENCE.sub(lambda found: _look_up(found, environ), text)
-
-
-def masked(values: Mapping[str, str]) -> dict[str, str]:
-    """A configuration to show: references stay references, literal secrets are hidden."""
-    return {
-        key: MASK if _SENSITIVE.search(key) and value and not _REFERENCE.search(value) else value
-        for key, value in values.items()
-    }
-
-
-def unmasked(values: Mapping[str, str], stored: Mapping[str, str]) -> dict[str, str]:
-    """A configuration that came back from someone it was shown to, with its secrets again."""
-    return {
-        key: stored.get(key, value) if value == MASK else value for key, value in values.items()
-    }
+    return REFERENCE.sub(lambda found: _look_up(found, environ), text)
 
 
 def scrubbed(text: str, values: Mapping[str, str], environ: Mapping[str, str]) -> str:
@@ -47,7 +27,7 @@ def scrubbed(text: str, values: Mapping[str, str], environ: Mapping[str, str]) -
 
 def _secrets(values: Mapping[str, str], environ: Mapping[str, str]) -> Iterator[str]:
     for key, value in values.items():
-        if not _SENSITIVE.search(key):
+        if not is_sensitive(key):
             continue
         try:
             known = resolve(value, environ)

@@ -27,10 +27,13 @@ from headwater.server.api.health import Health
 from headwater.server.api.history import History
 from headwater.server.api.jobs import Jobs
 from headwater.server.api.lineage import Lineage
+from headwater.server.api.listing import Listing
 from headwater.server.api.overview import Overview
 from headwater.server.api.page import page
+from headwater.server.api.pipelines import Pipelines
 from headwater.server.api.runs import Runs
 from headwater.server.api.stream import Streams
+from headwater.server.clusters import Clusters
 from headwater.server.live import Live
 from headwater.server.metrics import LAPSED, timer
 from headwater.server.service import Service
@@ -47,9 +50,8 @@ _FEED = 50_000  # entries that those who were away can still be told
 _PRUNE_EVERY = 60.0
 _READERS = 8  # threads that answer questions
 _HANDLERS = (
-    Lineage, History, Overview, Streams, Namespaces, Sources, Datasets, Jobs, Runs, Tags, Search,
-    Health,
-    Documents,
+    Lineage, History, Overview, Streams, Listing, Namespaces, Sources, Datasets, Jobs, Runs, Tags,
+    Search, Pipelines, Health, Documents,
 )  # fmt: skip
 
 
@@ -70,7 +72,8 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
     store.writer.change(_first_namespace).result()
     live = Live(store.database, settings.live_check)
     store.writer.committed = live.nudge
-    service = Service(store, Reader(store.database, store.rules), settings, live)
+    clusters = Clusters(settings.connect)
+    service = Service(store, Reader(store.database, store.rules), settings, live, clusters)
 
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
@@ -88,6 +91,7 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
+            await clusters.close()
             await asyncio.to_thread(store.close)
 
     app = Litestar(

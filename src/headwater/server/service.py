@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from headwater.server.answers.reading import Reader
+from headwater.server.clusters import Clusters
 from headwater.server.live import Live
 from headwater.server.settings import Settings
 from headwater.server.store.store import Store
@@ -20,6 +21,7 @@ class Service(NamedTuple):
     reader: Reader
     settings: Settings
     live: Live
+    clusters: Clusters
 
     def change(self, how: Callable[..., None], *args: Any) -> None:
         """Make a change of `store.changes`, and wait until it is on disk."""

@@ -21,6 +21,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     lease_check: float = 1.0
     live_check: float = 0.25
     log_level: str = "info"
+    connect: tuple[tuple[str, str], ...] = ()
 
 
 def parse_aliases(text: str) -> tuple[tuple[str, str], ...]:
@@ -39,6 +40,23 @@ def parse_aliases(text: str) -> tuple[tuple[str, str], ...]:
             )
         rules.append((old, new))
     return (*rules, *DEFAULT_ALIASES)
+
+
+def parse_clusters(text: str) -> tuple[tuple[str, str], ...]:
+    """Read `name=url,name=url`.
+
+    Raises: UsageError, when one is not that.
+    """
+    found = []
+    for told in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, url = told.partition("=")
+        if not equals or not name or "/" in name or not url.startswith(("http://", "https://")):
+            raise UsageError(
+                f"{told!r} names no pipeline",
+                hint="Write --connect NAME=URL, e.g. --connect lab=http://127.0.0.1:8083",
+            )
+        found.append((name, url))
+    return tuple(found)
 
 
 def read_settings(env: Mapping[str, str], **given: object) -> Settings:
@@ -74,6 +92,7 @@ _VARIABLES = {
     "lease_check": float,
     "live_check": float,
     "log_level": str,
+    "connect": parse_clusters,
 }
 
 

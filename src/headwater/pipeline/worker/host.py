@@ -10,10 +10,11 @@ import msgspec
 from pyspark.sql import SparkSession
 
 from headwater.errors import ConnectorConflict, UnknownConnector
+from headwater.model.masking import unmasked
 from headwater.pipeline.config import CLASSES, ConnectorConfig, Kind, parse
 from headwater.pipeline.flows import Site
 from headwater.pipeline.hosting import Hosted
-from headwater.pipeline.secrets import scrubbed, unmasked
+from headwater.pipeline.secrets import scrubbed
 from headwater.pipeline.settings import Settings
 from headwater.pipeline.states import State, told
 from headwater.pipeline.worker.definitions import Definition, decode_all, encode

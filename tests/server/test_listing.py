@@ -1,0 +1,69 @@
+"""Runs and datasets across namespaces, and clusters."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headwater.errors import UsageError
+from headwater.server.settings import parse_clusters
+from server.api import Api
+from server.conftest import open_api
+from server.events import dataset, minute, run_event, run_id, schema
+
+
+def test_runs_of_all_jobs_are_listed_latest_first(api: Api) -> None:
+    api.send(
+        run_event("COMPLETE", run="a", job="one"),
+        run_event("FAIL", 1, run="b", job="two"),
+        run_event("RUNNING", 2, run="c", job="one"),
+    )
+    found = api.get("/runs")
+    assert found["totalCount"] == 3
+    assert [(told["job"]["name"], told["run"]["id"]) for told in found["runs"]] == [
+        ("one", run_id("c")), ("two", run_id("b")), ("one", run_id("a")),
+    ]  # fmt: skip
+    failed = api.get("/runs", state="FAILED")
+    assert (failed["totalCount"], failed["runs"][0]["run"]["id"]) == (1, run_id("b"))
+    assert api.get("/runs", limit=1, offset=1)["runs"][0]["run"]["id"] == run_id("b")
+
+
+def test_datasets_of_all_namespaces_are_listed_and_found_by_a_part_of_their_name(api: Api) -> None:
+    told = dataset("Orders_raw", "kafka://b:9092", schema=schema("price:double"))
+    api.send(run_event("COMPLETE", inputs=[told], outputs=[dataset("orders%")]))
+    assert api.get("/datasets")["totalCount"] == 2
+    found = api.get("/datasets", q="orders_")["datasets"]
+    assert [(one["name"], one["fields"][0]["name"]) for one in found] == [("Orders_raw", "price")]
+    assert [one["name"] for one in api.get("/datasets", q="%")["datasets"]] == ["orders%"]
+    assert [one["name"] for one in api.get("/datasets", namespace="db")["datasets"]] == ["orders%"]
+    assert found[0]["updatedAt"] == minute(0)
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[Api]:
+    """A server told of a cluster that is not there."""
+    clusters = (("lab", "http://user:hidden@127.0.0.1:9"),)
+    with open_api(f"sqlite:///{tmp_path}/x.db", connect=clusters) as found:
+        yield found
+
+
+def test_a_cluster_that_does_not_answer_is_told_and_its_password_is_not(alone: Api) -> None:
+    (told,) = alone.get("/pipelines")
+    assert (told["name"], told["reachable"]) == ("lab", False)
+    assert "hidden" not in told["url"]
+    answer = alone.client.get("/api/v1/pipelines/lab/connectors")
+    assert answer.status_code == 502
+    assert "hidden" not in answer.text
+
+
+def test_only_known_clusters_and_their_connectors_are_reached(alone: Api) -> None:
+    assert alone.status("/pipelines/other/connectors") == 404
+    assert alone.status("/pipelines/lab/admin/loggers") == 404
+    assert alone.status("/pipelines/lab/connectors/../admin") == 404
+
+
+def test_clusters_are_named_by_their_address() -> None:
+    told = parse_clusters("a=http://x:1, b=https://y")
+    assert told == (("a", "http://x:1"), ("b", "https://y"))
+    with pytest.raises(UsageError, match="names no pipeline"):
+        parse_clusters("http://x:1")
