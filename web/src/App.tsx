@@ -2,7 +2,16 @@
 import { Link, Redirect, Route, Switch } from "wouter";
 import { Shell } from "./components/Shell";
 import { Empty } from "./components/Told";
+import { DatasetView } from "./views/details/DatasetView";
+import { JobView } from "./views/details/JobView";
+import { RunView } from "./views/details/RunView";
+import { Impact } from "./views/impact/Impact";
 import { Lineage } from "./views/lineage/Lineage";
+import { Pipelines } from "./views/pipelines/Pipelines";
+import { Datasets } from "./views/tables/Datasets";
+import { Events } from "./views/tables/Events";
+import { Jobs } from "./views/tables/Jobs";
+import { Runs } from "./views/tables/Runs";
 
 export function App() {
   return (
@@ -12,6 +21,15 @@ export function App() {
           <Redirect to={`/lineage${window.location.search}`} replace />
         </Route>
         <Route path="/lineage" component={Lineage} />
+        <Route path="/jobs" component={Jobs} />
+        <Route path="/jobs/view" component={JobView} />
+        <Route path="/datasets" component={Datasets} />
+        <Route path="/datasets/view" component={DatasetView} />
+        <Route path="/runs" component={Runs} />
+        <Route path="/runs/view" component={RunView} />
+        <Route path="/events" component={Events} />
+        <Route path="/pipelines" component={Pipelines} />
+        <Route path="/impact" component={Impact} />
         <Route>
           <Empty title="There is nothing at this address">
             <p>

@@ -13,11 +13,13 @@ export function Strip({ runs }: { runs: readonly Run[] }) {
         const state = stateOf(run.state);
         const took = run.durationMs === null ? "" : `, took ${span(run.durationMs)}`;
         const told = `${state}, ${moment(run.startedAt ?? run.createdAt)}${took}`;
-        const height = 40 + 60 * Math.sqrt((run.durationMs ?? longest) / longest);
+        const height = 20 + (80 * (run.durationMs ?? longest)) / longest;
         return (
           <li key={run.id}>
             <Link href={runLink(run.id)} className={`bar ${state}`} aria-label={told} title={told}>
-              <span className="fill" style={{ height: `${height}%` }} />
+              <span className="fill">
+                <span style={{ height: `${height}%` }} />
+              </span>
               <span aria-hidden="true">{SIGN[state]}</span>
             </Link>
           </li>

@@ -55,3 +55,13 @@ export function compareFields(before: readonly Field[], after: readonly Field[])
   }
   return changes;
 }
+
+/** "2 added, 1 removed", in words. */
+export function summary(marks: Marks): string {
+  const counts: Record<Mark, number> = { added: 0, removed: 0, changed: 0 };
+  for (const mark of [...marks.nodes.values(), ...marks.edges.values()]) counts[mark] += 1;
+  const told = (Object.keys(counts) as Mark[])
+    .filter((mark) => counts[mark] > 0)
+    .map((mark) => `${MARK_SIGN[mark]} ${counts[mark]} ${mark}`);
+  return told.join(", ") || "nothing changed";
+}

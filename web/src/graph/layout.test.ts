@@ -4,7 +4,7 @@ import { field, graphOf, nodeOf } from "./making";
 import { makeRoom } from "./room";
 import { headHeight, linesOf, rowMiddle, sizeOf } from "./sizes";
 
-const SIZE = { width: 244, height: 56 };
+const SIZE = { width: 216, height: 56 };
 
 test("layers follow the longest way, left to right", () => {
   const graph = graphOf("a > job.1 > b > job.2 > c", "a > job.2");
@@ -34,7 +34,7 @@ test("an open card moves only what stands beneath it", () => {
     ["beside", { x: 300, y: 100 }],
   ]);
   const sizes = new Map([...places.keys()].map((id) => [id, SIZE]));
-  sizes.set("top", { width: 244, height: 400 });
+  sizes.set("top", { width: 216, height: 400 });
   const roomy = makeRoom(places, sizes);
   expect(roomy.get("top")).toEqual({ x: 0, y: 0 });
   expect(roomy.get("below")).toEqual({ x: 0, y: 420 });

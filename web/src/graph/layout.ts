@@ -11,7 +11,7 @@ const CAREFUL = 400; // nodes; beyond them ELK takes seconds
 const OPTIONS = {
   "elk.algorithm": "layered",
   "elk.direction": "RIGHT",
-  "elk.layered.spacing.nodeNodeBetweenLayers": "64",
+  "elk.layered.spacing.nodeNodeBetweenLayers": "56",
   "elk.spacing.nodeNode": "28",
   "elk.spacing.componentComponent": "56",
   "elk.layered.nodePlacement.strategy": "BRANDES_KOEPF",

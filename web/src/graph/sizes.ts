@@ -11,11 +11,11 @@ export interface Point {
   y: number;
 }
 
-export const WIDTH = 244;
+export const WIDTH = 216;
 export const ROW = 22; // a column in an open card
 export const FOOT = 24; // the line beneath columns
 const LINE = 18;
-const LETTERS = 23; // of a name, on one line
+const LETTERS = 19; // of a name, on one line
 const MOST_LINES = 3;
 
 /** A name in the parts between which a line may end. */

@@ -53,7 +53,7 @@ export function Canvas({ picture, scene }: { picture: Picture; scene: Scene }) {
       <ViewportPortal>
         <Edges picture={picture} scene={scene} />
       </ViewportPortal>
-      {nodes.length > 8 && <MiniMap pannable zoomable nodeClassName={miniClass} />}
+      {nodes.length > 24 && <MiniMap pannable zoomable nodeClassName={miniClass} />}
     </ReactFlow>
   );
 }

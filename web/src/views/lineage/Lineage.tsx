@@ -3,6 +3,7 @@ import { ReactFlowProvider } from "@xyflow/react";
 import { useMemo, useState } from "react";
 import { Empty, Failure, FirstEvent, Waiting } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
+import { summary } from "../../graph/diff";
 import { Canvas } from "./Canvas";
 import { draw } from "./draw";
 import { KeyHelp } from "./KeyHelp";
@@ -52,7 +53,7 @@ function Inside() {
         </section>
         <Panel scene={scene} />
       </div>
-      <TimeBar />
+      <TimeBar told={scene.marks ? summary(scene.marks) : ""} />
       {helps && <KeyHelp close={() => setHelps(false)} />}
     </div>
   );

@@ -40,7 +40,7 @@ function svgBlob(picture: Picture, scene: Scene): Blob {
   return new Blob([toSvg(picture, scene)], { type: "image/svg+xml" });
 }
 
-function save(name: string, blob: Blob): void {
+export function save(name: string, blob: Blob): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
   link.download = name;

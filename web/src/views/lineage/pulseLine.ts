@@ -8,7 +8,7 @@ export function pulseLine(pulse: Pulse, state: State, now: number): string {
     if (state === "silent" && pulse.heardAt) parts.push(`silent for ${span(now - pulse.heardAt)}`);
     if (pulse.rate !== null && state === "running") parts.push(`${short(pulse.rate)}/s`);
     const delay = lagOf(pulse);
-    if (delay) parts.push(delay);
+    if (delay && state === "running") parts.push(delay);
     if (parts.length === 0 && pulse.startedAt) parts.push(`for ${span(now - pulse.startedAt)}`);
     return parts.join(" · ") || state;
   }

@@ -1,0 +1,158 @@
+// Workers and Kafka Connect clusters: what runs on them, and what can be done about it.
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { Icon } from "../../components/Icon";
+import { Empty, Failure, Waiting } from "../../components/Told";
+import { useTitle } from "../../components/useTitle";
+import { useParams } from "../tables/parts";
+import { type Cluster, type Connector, clustersQuery, connectorsQuery } from "./api";
+import { ConnectorPanel } from "./ConnectorPanel";
+import { Editor } from "./Editor";
+import { ConnectorState } from "./states";
+
+export function Pipelines() {
+  useTitle("Pipelines");
+  const clusters = useQuery(clustersQuery);
+  const [params, change] = useParams();
+  const [edited, setEdited] = useState<string | null>(null);
+  const chosen = params.get("connector");
+  const open = params.get("cluster");
+  if (clusters.error) return <Failure error={clusters.error} />;
+  if (!clusters.data) return <Waiting what="pipelines" />;
+  return (
+    <div className="pipelines">
+      <div className="page">
+        <h1>Pipelines</h1>
+        {clusters.data.length === 0 && <Teach />}
+        {clusters.data.map((cluster) => (
+          <One
+            key={cluster.name}
+            cluster={cluster}
+            chosen={open === cluster.name ? chosen : null}
+            choose={(connector) => change({ cluster: cluster.name, connector })}
+            deploy={() => setEdited(cluster.name)}
+          />
+        ))}
+      </div>
+      {open && chosen && (
+        <ConnectorPanel
+          key={`${open}/${chosen}`}
+          cluster={open}
+          name={chosen}
+          close={() => change({ cluster: null, connector: null })}
+        />
+      )}
+      {edited && <Editor cluster={edited} close={() => setEdited(null)} />}
+    </div>
+  );
+}
+
+function Teach() {
+  return (
+    <Empty title="No pipelines are shown yet">
+      <p>
+        Tell the server which workers and Kafka Connect clusters to show, and watch, deploy, pause
+        and restart their connectors here:
+      </p>
+      <pre>headwater server --connect lab=http://127.0.0.1:8083</pre>
+      <p>
+        <code>headwater worker</code> runs connectors on Spark, and speaks the same API.
+      </p>
+    </Empty>
+  );
+}
+
+interface OneProps {
+  cluster: Cluster;
+  chosen: string | null;
+  choose: (connector: string) => void;
+  deploy: () => void;
+}
+
+function One({ cluster, chosen, choose, deploy }: OneProps) {
+  const found = useQuery({ ...connectorsQuery(cluster.name), enabled: cluster.reachable });
+  const connectors = Object.entries(found.data ?? {}).sort(([a], [b]) => a.localeCompare(b));
+  return (
+    <section className="section">
+      <header className="page-head">
+        <h2>
+          {cluster.name}{" "}
+          <small>
+            {cluster.kind === "headwater" ? "Headwater worker" : "Kafka Connect"} {cluster.version}{" "}
+            · {cluster.url}
+          </small>
+        </h2>
+        <button type="button" onClick={deploy} disabled={!cluster.reachable}>
+          Deploy …
+        </button>
+      </header>
+      {!cluster.reachable && (
+        <p className="failure" role="alert">
+          ✕ does not answer. See that it runs at {cluster.url}; it is tried again by itself.
+        </p>
+      )}
+      {found.error && cluster.reachable && <Failure error={found.error} />}
+      {found.isLoading && cluster.reachable && <Waiting what="connectors" />}
+      {found.data && connectors.length === 0 && (
+        <p className="sub">No connectors yet. Deploy one from its JSON file.</p>
+      )}
+      {connectors.length > 0 && (
+        <table>
+          <thead>
+            <tr>
+              <th>Connector</th>
+              <th>State</th>
+              <th>Tasks</th>
+              <th>Class</th>
+            </tr>
+          </thead>
+          <tbody>
+            {connectors.map(([name, connector]) => (
+              <Row
+                key={name}
+                name={name}
+                connector={connector}
+                isChosen={name === chosen}
+                choose={() => choose(name)}
+              />
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+interface RowProps {
+  name: string;
+  connector: Connector;
+  isChosen: boolean;
+  choose: () => void;
+}
+
+function Row({ name, connector, isChosen, choose }: RowProps) {
+  const { info, status } = connector;
+  const className = info.config["connector.class"] ?? "";
+  return (
+    <tr aria-current={isChosen || undefined}>
+      <td className="wide">
+        <button type="button" className="plain with-icon" onClick={choose}>
+          <Icon name={info.type === "sink" ? "objects" : "stream"} />
+          {name}
+        </button>
+        <small>{info.type}</small>
+      </td>
+      <td>
+        <ConnectorState state={status.connector.state} />
+      </td>
+      <td>
+        {status.tasks.map((task) => (
+          <ConnectorState key={task.id} state={task.state} isShort />
+        ))}
+      </td>
+      <td className="wide">
+        <small>{className}</small>
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,104 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
+import { get } from "../../api/client";
+import { datasetId, datasetLink, lineageLink } from "../../api/names";
+import { often } from "../../api/queries";
+import type { DatasetData } from "../../api/types";
+import { Icon } from "../../components/Icon";
+import { Empty, Failure, FirstEvent, Waiting } from "../../components/Told";
+import { useTitle } from "../../components/useTitle";
+import { KIND_WORD, kindOf } from "../../graph/kinds";
+import { ago } from "../../graph/words";
+import { useNow } from "../../live/now";
+import { Tags } from "../lineage/PanelParts";
+import { Filter, PAGE, Page, Pager, useParams } from "./parts";
+
+interface Found {
+  datasets: DatasetData[];
+  totalCount: number;
+}
+
+export function Datasets() {
+  useTitle("Datasets");
+  const [params, change] = useParams();
+  const q = params.get("q") ?? "";
+  const offset = Number(params.get("offset") ?? 0);
+  const found = useQuery({
+    queryKey: ["datasets", q, offset],
+    queryFn: ({ signal }) => get<Found>("/datasets", { q, limit: PAGE, offset }, signal),
+    refetchInterval: often,
+    placeholderData: keepPreviousData,
+  });
+  const datasets = found.data?.datasets ?? [];
+  return (
+    <Page
+      title="Datasets"
+      tools={
+        <Filter
+          label="Filter by name"
+          value={q}
+          change={(text) => change({ q: text, offset: null }, true)}
+        />
+      }
+    >
+      {found.isLoading && <Waiting what="datasets" />}
+      {found.error && <Failure error={found.error} again={() => void found.refetch()} />}
+      {found.data && datasets.length === 0 && (
+        <Empty title={q ? "No dataset is like that" : "No datasets yet"}>
+          {!q && <FirstEvent />}
+        </Empty>
+      )}
+      {datasets.length > 0 && (
+        <table>
+          <thead>
+            <tr>
+              <th>Dataset</th>
+              <th>Kind</th>
+              <th>Columns</th>
+              <th>Tags</th>
+              <th>Heard</th>
+              <th>
+                <span className="hidden">Graph</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {datasets.map((dataset) => (
+              <Row key={datasetId(dataset)} dataset={dataset} />
+            ))}
+          </tbody>
+        </table>
+      )}
+      <Pager
+        total={found.data?.totalCount ?? 0}
+        offset={offset}
+        go={(next) => change({ offset: String(next) })}
+      />
+    </Page>
+  );
+}
+
+function Row({ dataset }: { dataset: DatasetData }) {
+  const now = useNow();
+  const kind = kindOf(dataset.namespace, dataset.name);
+  return (
+    <tr>
+      <td className="wide">
+        <Link href={datasetLink(dataset)} className="with-icon">
+          <Icon name={kind} />
+          {dataset.name}
+        </Link>
+        <small>{dataset.namespace}</small>
+      </td>
+      <td>{KIND_WORD[kind]}</td>
+      <td>{dataset.fields.length}</td>
+      <td>
+        <Tags tags={dataset.tags} />
+      </td>
+      <td>{ago(dataset.updatedAt, now)}</td>
+      <td>
+        <Link href={lineageLink(datasetId(dataset))}>graph</Link>
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,127 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
+import { get } from "../../api/client";
+import { jobId, jobLink, lineageLink, runLink } from "../../api/names";
+import { often } from "../../api/queries";
+import type { Job } from "../../api/types";
+import { Icon } from "../../components/Icon";
+import { StateBadge } from "../../components/StateBadge";
+import { Strip } from "../../components/Strip";
+import { Empty, Failure, FirstEvent, Waiting } from "../../components/Told";
+import { useTitle } from "../../components/useTitle";
+import { shownState } from "../../graph/state";
+import { ago, span } from "../../graph/words";
+import { useNow } from "../../live/now";
+import { usePulse } from "../../live/pulses";
+import { pulseLine } from "../lineage/pulseLine";
+import { Filter, PAGE, Page, Pager, StateFilter, useParams } from "./parts";
+
+interface Found {
+  jobs: Job[];
+  totalCount: number;
+}
+
+export function Jobs() {
+  useTitle("Jobs");
+  const [params, change] = useParams();
+  const state = params.get("state") ?? "";
+  const text = params.get("q") ?? "";
+  const offset = Number(params.get("offset") ?? 0);
+  const found = useQuery({
+    queryKey: ["jobs", state, offset],
+    queryFn: ({ signal }) =>
+      get<Found>("/jobs", { limit: PAGE, offset, lastRunStates: state || null }, signal),
+    refetchInterval: often,
+    placeholderData: keepPreviousData,
+  });
+  const jobs = (found.data?.jobs ?? []).filter((job) =>
+    job.name.toLowerCase().includes(text.toLowerCase()),
+  );
+  return (
+    <Page
+      title="Jobs"
+      tools={
+        <>
+          <Filter label="Filter by name" value={text} change={(q) => change({ q }, true)} />
+          <StateFilter value={state} change={(one) => change({ state: one, offset: null })} />
+        </>
+      }
+    >
+      {found.isLoading && <Waiting what="jobs" />}
+      {found.error && <Failure error={found.error} again={() => void found.refetch()} />}
+      {found.data && jobs.length === 0 && <None isFiltered={state !== "" || text !== ""} />}
+      {jobs.length > 0 && (
+        <table>
+          <thead>
+            <tr>
+              <th>Job</th>
+              <th>State</th>
+              <th>Now</th>
+              <th>Last runs</th>
+              <th>Took</th>
+              <th>Heard</th>
+              <th>
+                <span className="hidden">Graph</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {jobs.map((job) => (
+              <Row key={jobId(job)} job={job} />
+            ))}
+          </tbody>
+        </table>
+      )}
+      <Pager
+        total={found.data?.totalCount ?? 0}
+        offset={offset}
+        go={(next) => change({ offset: String(next) })}
+      />
+    </Page>
+  );
+}
+
+function None({ isFiltered }: { isFiltered: boolean }) {
+  return isFiltered ? (
+    <Empty title="No job is like that" />
+  ) : (
+    <Empty title="No jobs yet">
+      <FirstEvent />
+    </Empty>
+  );
+}
+
+function Row({ job }: { job: Job }) {
+  const now = useNow();
+  const pulse = usePulse(jobId(job), job);
+  const state = shownState(pulse, now);
+  return (
+    <tr>
+      <td className="wide">
+        <Link href={jobLink(job)} className="with-icon">
+          <Icon name={job.type === "STREAM" ? "stream" : "batch"} />
+          {job.name}
+        </Link>
+        <small>{job.namespace}</small>
+      </td>
+      <td>
+        {pulse.runId ? (
+          <Link href={runLink(pulse.runId)}>
+            <StateBadge state={state} />
+          </Link>
+        ) : (
+          <StateBadge state={state} />
+        )}
+      </td>
+      <td>{pulseLine(pulse, state, now)}</td>
+      <td>
+        <Strip runs={(job.latestRuns ?? []).slice(0, 10)} />
+      </td>
+      <td>{pulse.durationMs === null ? "–" : span(pulse.durationMs)}</td>
+      <td>{ago(pulse.heardAt, now)}</td>
+      <td>
+        <Link href={lineageLink(jobId(job))}>graph</Link>
+      </td>
+    </tr>
+  );
+}

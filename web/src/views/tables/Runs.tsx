@@ -1,0 +1,109 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
+import { get } from "../../api/client";
+import { jobId, jobLink, lineageLink, runLink } from "../../api/names";
+import { often } from "../../api/queries";
+import type { Name, Run } from "../../api/types";
+import { StateBadge } from "../../components/StateBadge";
+import { Empty, Failure, FirstEvent, Waiting } from "../../components/Told";
+import { useTitle } from "../../components/useTitle";
+import { errorOf, pulseOfRun, shownState } from "../../graph/state";
+import { ago, moment, span } from "../../graph/words";
+import { useNow } from "../../live/now";
+import { PAGE, Page, Pager, StateFilter, useParams } from "./parts";
+
+interface Found {
+  runs: { job: Name; run: Run }[];
+  totalCount: number;
+}
+
+export function Runs() {
+  useTitle("Runs");
+  const [params, change] = useParams();
+  const state = params.get("state") ?? "";
+  const offset = Number(params.get("offset") ?? 0);
+  const found = useQuery({
+    queryKey: ["all-runs", state, offset],
+    queryFn: ({ signal }) =>
+      get<Found>("/runs", { limit: PAGE, offset, state: state || null }, signal),
+    refetchInterval: often,
+    placeholderData: keepPreviousData,
+  });
+  const runs = found.data?.runs ?? [];
+  return (
+    <Page
+      title="Runs"
+      tools={<StateFilter value={state} change={(one) => change({ state: one, offset: null })} />}
+    >
+      {found.isLoading && <Waiting what="runs" />}
+      {found.error && <Failure error={found.error} again={() => void found.refetch()} />}
+      {found.data && runs.length === 0 && (
+        <Empty title={state ? "No run is in that state" : "No runs yet"}>
+          {!state && <FirstEvent />}
+        </Empty>
+      )}
+      {runs.length > 0 && (
+        <table>
+          <thead>
+            <tr>
+              <th>Run of</th>
+              <th>State</th>
+              <th>Began</th>
+              <th>Took</th>
+              <th>Why it ended</th>
+              <th>
+                <span className="hidden">Graph</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {runs.map(({ job, run }) => (
+              <Row key={run.id} job={job} run={run} />
+            ))}
+          </tbody>
+        </table>
+      )}
+      <Pager
+        total={found.data?.totalCount ?? 0}
+        offset={offset}
+        go={(next) => change({ offset: String(next) })}
+      />
+    </Page>
+  );
+}
+
+function Row({ job, run }: { job: Name; run: Run }) {
+  const now = useNow();
+  const state = shownState(pulseOfRun(run), now);
+  const began = run.startedAt ?? run.createdAt;
+  const error = errorOf(run);
+  return (
+    <tr>
+      <td className="wide">
+        <Link href={jobLink(job)}>{job.name}</Link>
+        <small>
+          <Link href={runLink(run.id)}>{run.id}</Link>
+        </small>
+      </td>
+      <td>
+        <Link href={runLink(run.id)}>
+          <StateBadge state={state} />
+        </Link>
+      </td>
+      <td title={moment(began)}>{ago(began, now)}</td>
+      <td>
+        {run.durationMs !== null
+          ? span(run.durationMs)
+          : state === "running"
+            ? span(now - Date.parse(began))
+            : "–"}
+      </td>
+      <td className="why" title={error ?? ""}>
+        {error}
+      </td>
+      <td>
+        <Link href={lineageLink(jobId(job))}>graph</Link>
+      </td>
+    </tr>
+  );
+}
