@@ -2,6 +2,7 @@
 import { Link, Redirect, Route, Switch } from "wouter";
 import { Shell } from "./components/Shell";
 import { Empty } from "./components/Told";
+import { useStream } from "./live/useStream";
 import { DatasetView } from "./views/details/DatasetView";
 import { JobView } from "./views/details/JobView";
 import { RunView } from "./views/details/RunView";
@@ -14,6 +15,7 @@ import { Jobs } from "./views/tables/Jobs";
 import { Runs } from "./views/tables/Runs";
 
 export function App() {
+  useStream();
   return (
     <Shell>
       <Switch>

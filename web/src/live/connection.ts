@@ -11,7 +11,7 @@ export function setConnection(next: Connection): void {
 
 /** An answer came: whatever was lost is found. */
 export function heard(): void {
-  if (!isStreaming) setConnection("polling");
+  if (!isStreaming && connection.get() !== "connecting") setConnection("polling");
 }
 
 let isStreaming = false;

@@ -1,7 +1,7 @@
 // What the stream tells of jobs, by node id; newer than what the graph was read with.
 import { useCallback, useSyncExternalStore } from "react";
 import type { JobData } from "../api/types";
-import { type Pulse, pulseOf } from "../graph/state";
+import { type Pulse, pulseOf, STILL } from "../graph/state";
 
 type News = Partial<Pulse> & { runId: string; heardAt: number };
 
@@ -25,9 +25,14 @@ export function tell(nodeId: string, next: News): void {
 export function latest(nodeId: string, job: JobData): Pulse {
   const base = pulseOf(job);
   const fresh = news.get(nodeId);
-  if (!fresh || (base.heardAt ?? 0) > fresh.heardAt) return base;
-  const carried = base.runId === fresh.runId ? base : { ...base, error: null, durationMs: null };
-  return { ...carried, ...fresh };
+  if (!fresh) return base;
+  if (base.runId === fresh.runId) {
+    // An end may be in the graph before the stream tells it.
+    const hasEnded = base.state !== "running" && base.state !== "unknown";
+    return hasEnded && (base.heardAt ?? 0) >= fresh.heardAt ? base : { ...base, ...fresh };
+  }
+  if ((base.startedAt ?? 0) > fresh.heardAt) return base;
+  return { ...STILL, lease: base.lease, startedAt: fresh.heardAt, ...fresh };
 }
 
 export function usePulse(nodeId: string, job: JobData): Pulse {
