@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
+from headwater.cli.extras import needs
 from headwater.cli.help import Command
 from headwater.cli.options import AsJson
 from headwater.cli.output import note, write_json, write_table
-from headwater.cli.spark import prepare, with_extra
+from headwater.cli.spark import prepare
+from headwater.errors import PipelineExtraMissing
 
 job = typer.Typer(name="job", help="List and run the pipeline's jobs.", no_args_is_help=True)
 
@@ -19,7 +21,7 @@ Given = Annotated[str | None, typer.Option(show_default=False)]
 
 
 @job.command("list", cls=Command)
-@with_extra
+@needs(PipelineExtraMissing)
 def list_jobs(as_json: AsJson = False) -> None:
     """List the jobs that can be run."""
     from headwater.pipeline.jobs.catalog import JOBS
@@ -32,7 +34,7 @@ def list_jobs(as_json: AsJson = False) -> None:
 
 
 @job.command("run", cls=Command)
-@with_extra
+@needs(PipelineExtraMissing)
 def run_job(
     name: Annotated[str, typer.Argument(help="The job.", show_default=False)],
     master: Master = "local[*]",
@@ -73,7 +75,7 @@ def run_job(
     note(f"{name} ended")
 
 
-@with_extra
+@needs(PipelineExtraMissing)
 def worker(
     master: Master = "local[*]",
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",

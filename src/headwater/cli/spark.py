@@ -1,11 +1,9 @@
 """What commands that start Spark take from the platform that is up, or from the environment."""
 
-import functools
 import os
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
-from headwater.errors import NotUp, PipelineExtraMissing
+from headwater.errors import NotUp
 
 
 def prepare() -> Mapping[str, str]:
@@ -26,18 +24,3 @@ def prepare() -> Mapping[str, str]:
         if name == "JAVA_HOME" or not os.environ.get(name):
             os.environ[name] = value
     return spark_conf(settings)
-
-
-def with_extra(command: Callable[..., None]) -> Callable[..., None]:
-    """Tell which package is missing when Headwater was installed without the extra."""
-
-    @functools.wraps(command)
-    def told(*args: Any, **options: Any) -> None:
-        try:
-            command(*args, **options)
-        except ModuleNotFoundError as error:
-            if (error.name or "").startswith("headwater"):
-                raise
-            raise PipelineExtraMissing(error.name or "?") from error
-
-    return told

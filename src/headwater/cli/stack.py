@@ -1,15 +1,15 @@
 """The commands of the local platform: up, down, status, logs, doctor, env, fetch."""
 
-import functools
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from headwater.cli.extras import needs
 from headwater.cli.help import Command
 from headwater.errors import StackExtraMissing, UsageError
 
@@ -48,7 +48,9 @@ def _port(service: str) -> Any:
 def register(app: typer.Typer) -> None:
     """Add the commands of the local platform to the command line."""
     for command in (up, down, status, logs, env, doctor, fetch):
-        app.command(rich_help_panel="Local platform", cls=Command)(_told_when_missing(command))
+        app.command(rich_help_panel="Local platform", cls=Command)(
+            needs(StackExtraMissing)(command)
+        )
 
 
 def up(
@@ -188,21 +190,6 @@ def _settings() -> "Settings":
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name for part in text.split(",") if (name := part.strip()))
-
-
-def _told_when_missing(command: Callable[..., None]) -> Callable[..., None]:
-    """Tell which package is missing when Headwater was installed without the extra."""
-
-    @functools.wraps(command)
-    def told(*args: Any, **options: Any) -> None:
-        try:
-            command(*args, **options)
-        except ModuleNotFoundError as error:
-            if (error.name or "").startswith("headwater"):
-                raise
-            raise StackExtraMissing(error.name or "?") from error
-
-    return told
 
 
 def _tail(path: Path, lines: int, *, follow: bool) -> Iterator[str]:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headwater.cli.extras import needs
 from headwater.cli.help import Command
 from headwater.cli.output import note
-from headwater.cli.spark import with_extra
-from headwater.errors import UsageError
+from headwater.errors import PipelineExtraMissing, UsageError
 
 if TYPE_CHECKING:
     from headwater.cli.demo.labs import Lab
@@ -43,7 +43,7 @@ Limit = Annotated[float, typer.Option("--limit", metavar="SECONDS", help="When t
 
 
 @demo.callback(invoke_without_command=True)
-@with_extra
+@needs(PipelineExtraMissing)
 def run(
     context: typer.Context,
     lab: Which = LabName.stream,
@@ -75,7 +75,7 @@ def run(
 
 
 @demo.command("break", cls=Command)
-@with_extra
+@needs(PipelineExtraMissing)
 def break_it(
     way: Annotated[Way, typer.Argument(help="How.", show_default=False)],
     name: Annotated[str, typer.Argument(help="The job to stop.", show_default=False)] = "",
@@ -89,7 +89,7 @@ def break_it(
 
 
 @demo.command(cls=Command)
-@with_extra
+@needs(PipelineExtraMissing)
 def mend() -> None:
     """Let everything in the running demo go on."""
     from headwater.cli.demo import breaks
@@ -99,7 +99,7 @@ def mend() -> None:
 
 
 @demo.command(cls=Command)
-@with_extra
+@needs(PipelineExtraMissing)
 def verify(lab: Which = LabName.stream, multi: Multi = False, limit: Limit = 0) -> None:
     """Compare the running demo's lineage with what it must be."""
     from headwater.cli.demo import run as runs

@@ -1,7 +1,7 @@
 """Serves the page: files that `make setup` builds into the package, and nothing else.
 
 Every address that is neither a file nor the API's is a view of the page, so that a link to
-any of them works.
+any of them works; whoever wants no HTML there is told that there is nothing.
 """
 
 import hashlib
@@ -57,7 +57,7 @@ def page(app: ASGIApp, folder: Path = FOLDER) -> ASGIApp:
             return
         path = scope["path"]
         found = files.get(path)
-        if found is None and path.startswith("/assets/"):
+        if found is None and not _is_view(scope):
             await app(scope, receive, send)  # which says that there is no such thing
             return
         found = found or files.get("/index.html")
@@ -71,6 +71,13 @@ def _is_page(scope: HTTPScope) -> bool:
         return False
     path = scope["path"]
     return not any(path == one or path.startswith(f"{one}/") for one in _OTHERS)
+
+
+def _is_view(scope: HTTPScope) -> bool:
+    if scope["path"] == "/":
+        return True
+    accepted = dict(scope["headers"]).get(b"accept", b"")
+    return b"text/html" in accepted and not scope["path"].startswith("/assets/")
 
 
 def _listed(folder: Path) -> list[Path]:
