@@ -1,5 +1,6 @@
 """Asks a lineage server over HTTP, for the commands."""
 
+import os
 from collections.abc import Iterator
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -40,7 +41,9 @@ class Client:
     def __init__(self, url: str, timeout: float = 60) -> None:
         self.url = url.rstrip("/") if "://" in url else f"http://{url.rstrip('/')}"
         try:
-            self._http = httpx.Client(base_url=f"{self.url}/api/v1/", timeout=timeout, mounts=_HERE)
+            self._http = httpx.Client(
+                base_url=f"{self.url}/api/v1/", timeout=timeout, mounts=_HERE, headers=_signed()
+            )
         except (httpx.InvalidURL, ValueError) as error:
             raise UsageError(
                 f"{url!r} is not an address: {error}", hint="Write it as http://host:port"
@@ -52,18 +55,52 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self._http.close()
 
-    def lineage(self, node: str, depth: int) -> dict[str, tuple[GraphNode, Raw]]:
+    def lineage(
+        self, node: str, depth: int, at: str | None = None
+    ) -> dict[str, tuple[GraphNode, Raw]]:
         """The graph around a dataset or a job, by node id, each node also as it came."""
-        answer = self._get("lineage", RawGraph, nodeId=node, depth=depth, detail="true")
+        answer = self._get(
+            "lineage", RawGraph, nodeId=node, depth=depth, detail="true", **_as_of(at)
+        )
         return _nodes(answer, GraphNode)
 
-    def columns(self, node: str, depth: int) -> dict[str, tuple[FieldNode, Raw]]:
+    def columns(
+        self, node: str, depth: int, at: str | None = None
+    ) -> dict[str, tuple[FieldNode, Raw]]:
         """The columns around those of a node, both ways, with what happens to them."""
         answer = self._get(
             "column-lineage", RawGraph, nodeId=node, depth=depth, withDownstream="true",
-            detail="true",
+            detail="true", **_as_of(at),
         )  # fmt: skip
         return _nodes(answer, FieldNode)
+
+    def ask(self, path: str, **params: Any) -> dict[str, Any]:
+        """An answer as it came."""
+        return self._get(path, dict[str, Any], **params)
+
+    def text(self, path: str, **params: Any) -> str:
+        """An answer that is not JSON."""
+        return self._answer(path, params).text
+
+    def stream(
+        self, last: str | None, **params: str
+    ) -> Iterator[tuple[str | None, str | None, dict[str, Any]]]:
+        """The live stream: number, kind and data of each event; all empty when it is open.
+
+        Raises: ServerUnreachable, RequestRefused.
+        """
+        headers = {} if last is None else {"Last-Event-ID": last}
+        quiet = httpx.Timeout(60)
+        try:
+            with self._http.stream(
+                "GET", "stream", params=params, headers=headers, timeout=quiet
+            ) as response:
+                if not response.is_success:
+                    response.read()
+                    raise RequestRefused(self.url, response.status_code, _reason(response))
+                yield from _events(response.iter_lines())
+        except httpx.TransportError as error:
+            raise ServerUnreachable(self.url, str(error) or type(error).__name__) from None
 
     def search(self, text: str, kind: str, limit: int) -> list[Found]:
         """What has the text in its name, of the kind JOB, DATASET or FIELD."""
@@ -116,17 +153,47 @@ class Client:
 
         Raises: ServerUnreachable, RequestRefused.
         """
+        response = self._answer(path, params)
+        try:
+            return msgspec.json.decode(response.content, type=wanted)
+        except msgspec.DecodeError as error:
+            reason = f"this is no answer of a lineage server: {error}"
+            raise RequestRefused(self.url, response.status_code, reason) from None
+
+    def _answer(self, path: str, params: dict[str, Any]) -> httpx.Response:
         try:
             response = self._http.get(path, params=params)
         except httpx.TransportError as error:
             raise ServerUnreachable(self.url, str(error) or type(error).__name__) from None
         if not response.is_success:
             raise RequestRefused(self.url, response.status_code, _reason(response))
-        try:
-            return msgspec.json.decode(response.content, type=wanted)
-        except msgspec.DecodeError as error:
-            reason = f"this is no answer of a lineage server: {error}"
-            raise RequestRefused(self.url, response.status_code, reason) from None
+        return response
+
+
+def _signed() -> dict[str, str]:
+    """The key that the environment names, as a server that asks for one wants it."""
+    key = os.environ.get("HEADWATER_KEY") or os.environ.get("OPENLINEAGE_API_KEY")
+    return {"authorization": f"Bearer {key}"} if key else {}
+
+
+def _as_of(at: str | None) -> dict[str, str]:
+    return {} if at is None else {"asOf": at}
+
+
+def _events(
+    lines: Iterator[str],
+) -> Iterator[tuple[str | None, str | None, dict[str, Any]]]:
+    fields: dict[str, str] = {}
+    for line in lines:
+        name, _, value = line.partition(": ")
+        if line:
+            fields[name] = value
+        elif "event" in fields:
+            yield fields.get("id"), fields["event"], msgspec.json.decode(fields.get("data", "{}"))
+            fields = {}
+        else:
+            yield None, None, {}
+            fields = {}
 
 
 def _nodes(answer: RawGraph, kind: type[N]) -> dict[str, tuple[N, Raw]]:

@@ -75,8 +75,14 @@ def _run(text: str | None) -> str | None:
 
 
 def _time(option: str, text: str | None) -> str | None:
-    if text is None:
-        return None
+    return None if text is None else moment_of(option, text)
+
+
+def moment_of(option: str, text: str) -> str:
+    """A time that an option gives, or how long ago it was.
+
+    Raises: UsageError.
+    """
     ago = _AGO.fullmatch(text.strip())
     try:
         if ago:

@@ -11,6 +11,9 @@ _EXAMPLES = (
     ("headwater search price", "find jobs, datasets and columns"),
     ("headwater lineage orders", "what a dataset comes from and feeds"),
     ("headwater lineage orders.price --columns", "the same for one column"),
+    ("headwater impact orders.price", "everything that depends on it"),
+    ("headwater diff --from 2h", "what changed in the graph"),
+    ("headwater watch", "states and rates as they happen"),
     ("headwater runs --state failed", "what failed last, and why"),
     ("headwater events --after 10m --json", "raw events of ten minutes"),
 )

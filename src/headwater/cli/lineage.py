@@ -31,6 +31,12 @@ def lineage(
     columns: Annotated[
         bool, typer.Option("--columns", help="Follow its columns, with what happens to each.")
     ] = False,
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            "--as-of", metavar="T", help="As it was at 2026-03-02T08:00:00Z, or 10m for ago."
+        ),
+    ] = None,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
 ) -> None:
@@ -39,35 +45,37 @@ def lineage(
     Both ways are shown unless --upstream or --downstream is given.
     """
     from headwater.cli.client import Client
+    from headwater.cli.events import moment_of
     from headwater.cli.output import note
     from headwater.cli.resolve import resolve
 
+    at = moment_of("--as-of", as_of) if as_of is not None else None
     ways = [way for way, wanted in zip(Way, (upstream, downstream), strict=True) if wanted]
     with Client(server) as client:
         found = resolve(client, node, columns=columns)
         look = _columns if columns or found.kind is NodeKind.FIELD else _nodes
         # One step further than is shown tells what lies beyond.
-        picture = look(client, found, depth + 1)
+        picture = look(client, found, depth + 1, at)
     if not picture.starts:
         note(f"no column lineage is known of {found.kind}:{found.rest}")
     (_write if as_json else _draw)(picture, ways or [*Way], depth)
 
 
-def _nodes(client: "Client", node: NodeId, depth: int) -> "Picture":
+def _nodes(client: "Client", node: NodeId, depth: int, at: str | None) -> "Picture":
     from headwater.cli.pictures import NodePicture
     from headwater.cli.resolve import shown_id
 
     start = f"{node.kind}:{node.rest}"
-    nodes = client.lineage(start, depth)
+    nodes = client.lineage(start, depth, at)
     return NodePicture(start if start in nodes else shown_id(client, node), nodes)
 
 
-def _columns(client: "Client", node: NodeId, depth: int) -> "Picture":
+def _columns(client: "Client", node: NodeId, depth: int, at: str | None) -> "Picture":
     from headwater.cli import pictures
     from headwater.cli.resolve import shown_id
 
     start = f"{node.kind}:{node.rest}"
-    nodes = client.columns(start, depth)
+    nodes = client.columns(start, depth, at)
     starts: list[str] = []
     if node.kind is NodeKind.FIELD:
         starts = [start if start in nodes else shown_id(client, node)]

@@ -13,12 +13,14 @@ from headwater.cli.connectors import connector
 from headwater.cli.demo.commands import demo
 from headwater.cli.events import events
 from headwater.cli.help import EPILOG, Command, Front
+from headwater.cli.history import diff, impact, origin
 from headwater.cli.jobs import job, worker
 from headwater.cli.lineage import lineage
 from headwater.cli.output import err
 from headwater.cli.runs import runs
 from headwater.cli.search import search
 from headwater.cli.server import server
+from headwater.cli.watch import watch
 from headwater.errors import HeadwaterError
 from headwater.version import __version__
 
@@ -50,7 +52,7 @@ def _root(
     """Hold the options of the bare command."""
 
 
-for command in (lineage, runs, events, search):
+for command in (lineage, impact, origin, diff, runs, events, search, watch):
     app.command(rich_help_panel="Lineage", cls=Command)(command)
 app.command(rich_help_panel="Server", cls=Command)(server)
 capture.register(app)

@@ -25,6 +25,7 @@ from headwater.server.api.docs import Documents, swagger
 from headwater.server.api.express import express
 from headwater.server.api.health import Health
 from headwater.server.api.history import History
+from headwater.server.api.impact import Impact
 from headwater.server.api.jobs import Jobs
 from headwater.server.api.lineage import Lineage
 from headwater.server.api.listing import Listing
@@ -50,9 +51,23 @@ _FEED = 50_000  # entries that those who were away can still be told
 _PRUNE_EVERY = 60.0
 _READERS = 8  # threads that answer questions
 _HANDLERS = (
-    Lineage, History, Overview, Streams, Listing, Namespaces, Sources, Datasets, Jobs, Runs, Tags,
-    Search, Pipelines, Health, Documents,
-)  # fmt: skip
+    Lineage,
+    History,
+    Impact,
+    Overview,
+    Streams,
+    Listing,
+    Namespaces,
+    Sources,
+    Datasets,
+    Jobs,
+    Runs,
+    Tags,
+    Search,
+    Pipelines,
+    Health,
+    Documents,
+)
 
 
 def make_app(settings: Settings) -> ASGIApp:

@@ -6,7 +6,7 @@ The walk is that of `columns`; what differs is that datasets go by the names the
 from collections.abc import Iterable
 
 from headwater.server.answers import datasets
-from headwater.server.answers.columns import ColumnWalk
+from headwater.server.answers.columns import Column, ColumnWalk
 from headwater.server.answers.naming import Naming, SchemaThen, schemas_then
 from headwater.server.answers.past import dataset_rows
 from headwater.server.answers.reading import IndexedMapping, Reading
@@ -77,6 +77,17 @@ class PastColumnWalk(ColumnWalk):
     def rows(self, roots: list[int]) -> dict[int, datasets.Row]:
         """Datasets under the names they had."""
         return dataset_rows(self._reading, self.naming, roots)
+
+    def columns_of(self, root: int) -> list[Column]:
+        """The columns of a dataset, also those that only its readers name."""
+        found = dict.fromkeys(self.outputs_of(root))
+        for mapping in self._read_by({root}).values():
+            for dataset, fed in mapping.fed_by.items():
+                if self._roots[dataset] == root:
+                    found.update(dict.fromkeys((root, field) for field in fed))
+            whole = [g.field for g in mapping.dataset if self._roots[g.dataset] == root]
+            found.update(dict.fromkeys((root, field) for field in whole))
+        return [column for column in found if self._has(column)]
 
     def into(self, roots: Iterable[int]) -> None:
         """Take in every step into the columns of some datasets."""

@@ -1,12 +1,16 @@
-"""Finds jobs, datasets and columns by a part of their name."""
+"""Finds jobs, datasets, columns and runs by a part of their name."""
 
 from typing import Any, NamedTuple
 
 from headwater.model.names import DatasetName, FieldName, JobName
-from headwater.server.answers.reading import Reading, moment
-from headwater.server.answers.shapes import SearchResult
+from headwater.server.answers.matching import DATASETS, FIELDS, JOBS, Match, matches
+from headwater.server.answers.reading import Reading, moment, uuid_text
+from headwater.server.answers.runs import LISTED
+from headwater.server.answers.shapes import FoundThing, SearchResult
 
-_LEAST = 3  # characters that the index of trigrams can look up
+TYPES = ("job", "dataset", "column", "run")
+_MOST = 1000  # names that are looked through
+_MORE = 4  # times as many names are read as are shown: some are hidden, or other names
 
 
 class Wanted(NamedTuple):
@@ -21,31 +25,35 @@ class Wanted(NamedTuple):
 
 
 _DATASETS = (
-    "SELECT n.name, d.name, d.updated_at FROM dataset d JOIN namespace n ON n.id = d.namespace "
+    "SELECT n.name, d.name, d.updated_at, d.id FROM dataset d "
+    "JOIN namespace n ON n.id = d.namespace "
     "WHERE d.id = ANY(?) AND d.id = d.root AND NOT d.hidden"
 )
 _JOBS = (
-    "SELECT n.name, d.name, d.updated_at FROM job d JOIN namespace n ON n.id = d.namespace "
-    "WHERE d.id = ANY(?) AND NOT d.hidden"
+    "SELECT n.name, d.name, d.updated_at, d.id FROM job d "
+    "JOIN namespace n ON n.id = d.namespace WHERE d.id = ANY(?) AND NOT d.hidden"
 )
-_NAMED = {"DATASET": ("D", _DATASETS), "JOB": ("J", _JOBS)}
+_NAMED = {"DATASET": (DATASETS, _DATASETS), "JOB": (JOBS, _JOBS)}
 
 
 def search(reading: Reading, wanted: Wanted, limit: int) -> tuple[list[SearchResult], int]:
-    """What matches, best first, and how much there is; at most a page of each kind is read."""
+    """What matches, best first, and how much there is, as far as was looked."""
     kinds = [wanted.kind] if wanted.kind else ["DATASET", "JOB"]
     found: list[SearchResult] = []
+    more = 0
     for kind in kinds:
         if kind == "FIELD":
             found += _fields(reading, wanted, limit)
         else:
-            found += _named(reading, kind, wanted, limit)
+            named, beyond = _named(reading, kind, wanted, limit)
+            found += named
+            more += beyond
     text = wanted.text.lower()
     found.sort(key=lambda r: (_distance(text, r.field or r.name), r.name, r.namespace))
     if not wanted.by_name and wanted.kind != "FIELD":
         found.sort(key=lambda r: r.updated_at, reverse=True)
         found.sort(key=lambda r: _distance(text, r.name))
-    return found[:limit], len(found)
+    return found[:limit], len(found) + more
 
 
 def _distance(text: str, name: str) -> int:
@@ -54,33 +62,22 @@ def _distance(text: str, name: str) -> int:
     return 0 if name == text else 1 if name.startswith(text) else 2
 
 
-def _matches(reading: Reading, kind: str, text: str, most: int) -> list[int]:
-    pattern = "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-    is_sqlite = reading.session.__class__.__name__ == "SqliteSession"
-    if is_sqlite and len(text) >= _LEAST:
-        phrase = '"' + text.replace('"', '""') + '"'
-        rows = reading.session.all(
-            "SELECT target FROM search WHERE search MATCH ? AND kind = ? LIMIT ?",
-            phrase, kind, most,
-        )  # fmt: skip
-    else:
-        rows = reading.session.all(
-            "SELECT target FROM search WHERE lower(text) LIKE ? ESCAPE '\\' AND kind = ? LIMIT ?",
-            pattern.lower(), kind, most,
-        )  # fmt: skip
-    return [int(row[0]) for row in rows]
-
-
-def _named(reading: Reading, kind: str, wanted: Wanted, limit: int) -> list[SearchResult]:
+def _named(
+    reading: Reading, kind: str, wanted: Wanted, limit: int
+) -> tuple[list[SearchResult], int]:
+    """Jobs or datasets that match, and how many more names do that were not read."""
     letter, sql = _NAMED[kind]
-    most = max(limit, 1000)
+    names = matches(reading, letter, wanted.text, _MOST)
     sql, params = _narrowed(sql, wanted)
-    rows = reading.session.all(sql, _matches(reading, letter, wanted.text, most), *params)
+    # Where a narrower question or an order by name may choose any of them, all are read.
+    few = len(names) if params or wanted.by_name else _MORE * limit + 20
+    rows = reading.session.all(sql, [match.target for match in names[:few]], *params)
     name = DatasetName if kind == "DATASET" else JobName
-    return [
+    found = [
         SearchResult(kind, row[1], moment(row[2]), row[0], str(name(row[0], row[1])))
         for row in rows
     ]
+    return found, max(0, len(names) - few)
 
 
 def _narrowed(sql: str, wanted: Wanted) -> tuple[str, list[Any]]:
@@ -96,16 +93,19 @@ def _narrowed(sql: str, wanted: Wanted) -> tuple[str, list[Any]]:
     return sql, params
 
 
+_COLUMNS = (
+    "SELECT DISTINCT n.name, d.name, d.updated_at, f.name, f.id FROM field_name f "
+    "JOIN schema_field sf ON sf.name = f.id JOIN schema_span s ON s.schema = sf.schema "
+    "AND s.since <= ? AND s.until > ? JOIN dataset m ON m.id = s.dataset "
+    "JOIN dataset d ON d.id = m.root JOIN namespace n ON n.id = d.namespace "
+    "WHERE f.id = ANY(?) AND NOT d.hidden"
+)
+
+
 def _fields(reading: Reading, wanted: Wanted, limit: int) -> list[SearchResult]:
     """Columns: by their name, then the schemas that have it, then the datasets of these."""
-    sql, params = _narrowed(
-        "SELECT DISTINCT n.name, d.name, d.updated_at, f.name FROM field_name f "
-        "JOIN schema_field sf ON sf.name = f.id JOIN schema_span s ON s.schema = sf.schema "
-        "AND s.since <= ? AND s.until > ? JOIN dataset m ON m.id = s.dataset "
-        "JOIN dataset d ON d.id = m.root JOIN namespace n ON n.id = d.namespace "
-        "WHERE f.id = ANY(?) AND NOT d.hidden", wanted,
-    )  # fmt: skip
-    ids = _matches(reading, "F", wanted.text, max(limit, 200))
+    sql, params = _narrowed(_COLUMNS, wanted)
+    ids = [match.target for match in matches(reading, FIELDS, wanted.text, max(limit, 200))]
     rows = reading.session.all(f"{sql} LIMIT ?", reading.at, reading.at, ids, *params, limit)
     return [
         SearchResult(
@@ -113,3 +113,107 @@ def _fields(reading: Reading, wanted: Wanted, limit: int) -> list[SearchResult]:
         )
         for row in rows
     ]
+
+
+_Ranked = tuple[tuple[Any, ...], FoundThing]
+
+
+def search_all(
+    reading: Reading, text: str, types: list[str], namespace: str | None, limit: int
+) -> list[FoundThing]:
+    """Jobs, datasets, columns and runs, best first: by name, by its beginning, misspelt last."""
+    found: list[_Ranked] = []
+    if "job" in types:
+        found += _things(reading, "JOB", text, namespace, limit)
+    if "dataset" in types:
+        found += _things(reading, "DATASET", text, namespace, limit)
+    if "column" in types:
+        found += _columns(reading, text, namespace, limit)
+    if "run" in types:
+        found += _runs(reading, text, namespace, limit)
+    found.sort(key=lambda one: one[0])
+    things = [thing for _, thing in found[:limit]]
+    _add_states(reading, things)
+    return things
+
+
+def _things(
+    reading: Reading, kind: str, text: str, namespace: str | None, limit: int
+) -> list[_Ranked]:
+    letter, sql = _NAMED[kind]
+    names = matches(reading, letter, text, _MORE * limit + 20, fuzzy=True)
+    ranks = {match.target: match for match in names}
+    sql, params = _narrowed(sql, Wanted(text, namespace=namespace))
+    rows = reading.session.all(sql, [*ranks], *params)
+    name = DatasetName if kind == "DATASET" else JobName
+    return [
+        (
+            _rank(ranks[number], updated, kind),
+            FoundThing(kind, str(name(space, told)), told, space, None, moment(updated), None),
+        )
+        for space, told, updated, number in rows
+    ]
+
+
+def _rank(match: Match, updated: int, kind: str) -> tuple[Any, ...]:
+    return (*match.rank[:3], kind == "COLUMN", -updated, match.name)
+
+
+def _columns(reading: Reading, text: str, namespace: str | None, limit: int) -> list[_Ranked]:
+    names = matches(reading, FIELDS, text, _MORE * limit + 20, fuzzy=True)
+    sql, params = _narrowed(_COLUMNS, Wanted(text, namespace=namespace))
+    found: list[_Ranked] = []
+    for part in (names[:limit], names[limit:]):  # the best names first, and often they are enough
+        ranks = {match.target: match for match in part}
+        if not ranks or len(found) >= limit:
+            break
+        rows = reading.session.all(
+            f"{sql} LIMIT ?", reading.at, reading.at, [*ranks], *params, _MORE * limit
+        )
+        found += [
+            (
+                _rank(ranks[number], updated, "COLUMN"),
+                FoundThing(
+                    "COLUMN", str(FieldName(space, dataset, field)), dataset, space, field,
+                    moment(updated), None,
+                ),
+            )
+            for space, dataset, updated, field, number in rows
+        ]  # fmt: skip
+    return found
+
+
+def _runs(reading: Reading, text: str, namespace: str | None, limit: int) -> list[_Ranked]:
+    """Runs whose id begins with the text."""
+    digits = text.lower().replace("-", "")
+    if not 4 <= len(digits) <= 32 or not all(c in "0123456789abcdef" for c in digits):
+        return []
+    least, most = (bytes.fromhex(digits.ljust(32, fill)) for fill in "0f")
+    where, params = ("", []) if namespace is None else (" AND n.name = ?", [namespace])
+    rows = reading.session.all(
+        "SELECT r.uuid, n.name, j.name, r.updated_at, r.state FROM run r "
+        "JOIN job j ON j.id = r.job JOIN namespace n ON n.id = j.namespace "
+        f"WHERE r.uuid >= ? AND r.uuid <= ? AND r.{LISTED}{where} LIMIT ?",
+        least, most, *params, limit,
+    )  # fmt: skip
+    exact = 0 if len(digits) == 32 else 1
+    return [
+        (
+            (exact, 0.0, 36, False, -updated, name),
+            FoundThing("RUN", f"run:{uuid_text(uuid)}", name, space, None, moment(updated), state),
+        )
+        for uuid, space, name, updated, state in rows
+    ]
+
+
+def _add_states(reading: Reading, things: list[FoundThing]) -> None:
+    """Tell the state of each job's last run."""
+    for thing in things:
+        if thing.type == "JOB":
+            rows = reading.session.all(
+                "SELECT r.state FROM run r JOIN job j ON j.id = r.job "
+                "JOIN namespace n ON n.id = j.namespace WHERE n.name = ? AND j.name = ? "
+                f"AND r.{LISTED} ORDER BY r.created_at DESC, r.uuid DESC LIMIT 1",
+                thing.namespace, thing.name,
+            )  # fmt: skip
+            thing.state = rows[0][0] if rows else None

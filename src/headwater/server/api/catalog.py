@@ -15,7 +15,7 @@ from headwater.model.events import MAX_NAME, check_text
 from headwater.model.times import parse_moment
 from headwater.server.answers import stats
 from headwater.server.answers.reading import Reading, moment
-from headwater.server.answers.search import Wanted, search
+from headwater.server.answers.search import TYPES, Wanted, search, search_all
 from headwater.server.answers.shapes import Namespace, Source, Tag
 from headwater.server.api.common import Limit, Offset, answer, bounded, clock
 from headwater.server.api.problems import BadParameters, BadRequest, NotFound
@@ -209,10 +209,18 @@ class Search(Controller):
         namespace: str | None = None,
         before: str | None = None,
         after: str | None = None,
+        types: Annotated[
+            str | None, QueryParameter(description="Some of job, dataset, column and run")
+        ] = None,
     ) -> Response[bytes]:
-        """Jobs and datasets, or columns, by a part of their name."""
+        """Jobs and datasets, or columns, by a part of their name.
+
+        With `types` the best of all of them, run ids and misspelt names included.
+        """
         if not q.strip():
             raise BadParameters("query param q must not be blank")
+        if types is not None:
+            return _search_all(service, q.strip(), types, namespace, bounded(limit))
         if kind is not None and kind.upper() not in ("DATASET", "JOB", "FIELD"):
             raise BadRequest(detail="query param filter must be one of [DATASET, JOB, FIELD]")
         wanted = Wanted(
@@ -239,6 +247,17 @@ class Search(Controller):
         spans = stats.intervals(period.upper(), _zone(timezone), clock())
         with service.reader.open() as reading:
             return answer(_counts(reading, asset, spans))
+
+
+def _search_all(
+    service: Service, text: str, types: str, namespace: str | None, limit: int
+) -> Response[bytes]:
+    wanted = [word.strip().lower() for word in types.split(",") if word.strip()]
+    if not wanted or not {*wanted} <= {*TYPES}:
+        raise BadRequest(detail=f"query param types must be some of {[*TYPES]}")
+    with service.reader.open() as reading:
+        found = search_all(reading, text, wanted, namespace, limit)
+    return answer({"results": found, "totalCount": len(found)})
 
 
 def _counts(

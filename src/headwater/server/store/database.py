@@ -29,6 +29,8 @@ _CACHE_KIB = 16384  # of each SQLite connection; the system's own cache stands b
 class Session(Protocol):
     """One connection, inside a transaction or reading."""
 
+    dialect: str
+
     def all(self, sql: str, *params: Any) -> list[Row]:
         """Every row of an answer."""
 
@@ -111,6 +113,8 @@ def _plain(params: Sequence[Any]) -> tuple[Any, ...]:
 
 class SqliteSession:
     """One SQLite connection."""
+
+    dialect = "sqlite"
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -202,6 +206,8 @@ def _for_postgres(sql: str) -> str:
 
 class PostgresSession:
     """One PostgreSQL connection."""
+
+    dialect = "postgresql"
 
     def __init__(self, connection: psycopg.Connection[Row]) -> None:
         self.connection = connection

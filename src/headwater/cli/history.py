@@ -1,0 +1,133 @@
+"""`headwater diff`, `impact` and `origin`: what changed, and what depends on what."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headwater.cli.options import DEFAULT_SERVER, AsJson, Server
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+Node = Annotated[
+    str,
+    typer.Argument(
+        metavar="NODE", help="A node id (job:…, dataset:…, datasetField:…), or part of a name."
+    ),
+]
+Depth = Annotated[int, typer.Option(min=1, metavar="N", help="Follow N jobs far.")]
+AsCsv = Annotated[bool, typer.Option("--csv", help="Write CSV instead of text.")]
+_SIGNS = {"added": ("+", "green"), "removed": ("-", "red"), "changed": ("~", "yellow")}
+
+
+def diff(
+    node: Annotated[
+        str | None, typer.Argument(metavar="NODE", help="Only around this; else everywhere.")
+    ] = None,
+    since: Annotated[
+        str, typer.Option("--from", metavar="T", help="A time, or an age such as 10m, 2h or 3d.")
+    ] = "1d",
+    until: Annotated[
+        str | None, typer.Option("--to", metavar="T", help="A time or an age; else now.")
+    ] = None,
+    depth: Depth = 20,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Show what changed in the graph between two times, and which run did it."""
+    from headwater.cli.client import Client
+    from headwater.cli.events import moment_of
+    from headwater.cli.output import note, out, write_json
+    from headwater.cli.resolve import resolve
+
+    params: dict[str, Any] = {"from": moment_of("--from", since), "depth": depth}
+    if until is not None:
+        params["to"] = moment_of("--to", until)
+    with Client(server) as client:
+        if node is not None:
+            found = resolve(client, node)
+            params["nodeId"] = f"{found.kind}:{found.rest}"
+        told = client.ask("lineage/diff", **params)
+    if as_json:
+        write_json(told)
+        return
+    lines = [*_lines(told)]
+    for line in lines:
+        out().print(line, soft_wrap=True)
+    if not lines:
+        note("nothing changed")
+
+
+def _lines(told: dict[str, Any]) -> "list[Text]":
+    lines = []
+    for change in ("added", "removed"):
+        lines += [_line(change, "node", node, None) for node in told["nodes"][change]]
+        lines += [_line(change, "edge", _arrow(e), e) for e in told["edges"][change]]
+    for change in ("added", "removed", "changed"):
+        lines += [_line(change, "column", _arrow(e), e) for e in told["columnEdges"][change]]
+    for field in told["fields"]:
+        types = [side["type"] for side in (field["before"], field["after"]) if side]
+        what = f"{field['nodeId']} {field['name']}  {' → '.join(t or '?' for t in types)}"
+        lines.append(_line(field["change"], "field", what, field))
+    return lines
+
+
+def _arrow(edge: dict[str, Any]) -> str:
+    return f"{edge['origin']} → {edge['destination']}"
+
+
+def _line(change: str, kind: str, what: str, told: dict[str, Any] | None) -> "Text":
+    from rich.text import Text
+
+    sign, style = _SIGNS[change]
+    line = Text.assemble((f"{sign} {kind:<6} ", style), what)
+    if told and told["at"]:
+        run = f" by run {told['runId']}" if told["runId"] else ""
+        line.append(f"  {told['at']}{run}", style="dim")
+    return line
+
+
+def impact(
+    node: Node, depth: Depth = 20, as_csv: AsCsv = False, as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+) -> None:  # fmt: skip
+    """List everything that depends on a column, dataset or job."""
+    _list("impact", node, depth, as_csv, as_json, server)
+
+
+def origin(
+    node: Node, depth: Depth = 20, as_csv: AsCsv = False, as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+) -> None:  # fmt: skip
+    """List everything that a column, dataset or job depends on."""
+    _list("origin", node, depth, as_csv, as_json, server)
+
+
+def _list(path: str, node: str, depth: int, as_csv: bool, as_json: bool, server: str) -> None:
+    import sys
+
+    from headwater.cli.client import Client
+    from headwater.cli.output import note, state_text, write_json, write_table
+    from headwater.cli.resolve import resolve
+
+    with Client(server) as client:
+        found = resolve(client, node)
+        params = {"nodeId": f"{found.kind}:{found.rest}", "depth": depth}
+        if as_csv:
+            sys.stdout.write(client.text(path, format="csv", **params).replace("\r\n", "\n"))
+            return
+        told = client.ask(path, **params)
+    if as_json:
+        write_json(told)
+    elif told["items"]:
+        rows = [
+            [
+                str(item["distance"]), item["kind"].lower(), item["nodeId"],
+                state_text(item["lastState"]) if item["lastState"] else "-",
+                ", ".join(item["owners"]) or "-",
+            ]
+            for item in told["items"]
+        ]  # fmt: skip
+        write_table(["DISTANCE", "KIND", "NODE", "LAST RUN", "OWNERS"], rows)
+    else:
+        note("nothing is known")

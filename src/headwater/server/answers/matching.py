@@ -1,0 +1,107 @@
+"""Names that hold a text, or nearly: by an index of trigrams in either store.
+
+SQLite has one built in (FTS5); in PostgreSQL it is an index over an array of them, which
+needs no extension. What the index gives is ranked here, by the names alone.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from headwater.server.answers.reading import Reading
+
+JOBS, DATASETS, FIELDS = "J", "D", "F"
+_LEAST = 3  # characters that an index of trigrams can look up
+_LOOKED = 2000  # names of which the best are chosen
+_NEAR = 0.5  # the part of its trigrams that a misspelt name must share
+
+
+class Match(NamedTuple):
+    """A name that fits; the least rank is the best."""
+
+    rank: tuple[int, float, int, str]
+    target: int
+    name: str
+
+
+def matches(
+    reading: Reading, kind: str, text: str, most: int, *, fuzzy: bool = False
+) -> list[Match]:
+    """The names of a kind that fit best, best first; misspelt ones if too few hold the text."""
+    text = text.lower()
+    found = {target: _ranked(text, target, name) for target, name in _holding(reading, kind, text)}
+    if fuzzy and len(found) < most and len(text) > _LEAST:
+        for target, name in _sharing(reading, kind, text):
+            likeness = _likeness(text, name.lower())
+            if target not in found and likeness >= _NEAR:
+                found[target] = Match((4, -likeness, len(name), name), target, name)
+    return sorted(found.values())[:most]
+
+
+def _ranked(text: str, target: int, name: str) -> Match:
+    return Match((closeness(text, name), 0.0, len(name), name), target, name)
+
+
+def closeness(text: str, name: str) -> int:
+    """0 where the name is the text, 1 where it begins with it, 2 where a word does, else 3."""
+    name = name.lower()
+    if name == text:
+        return 0
+    if name.startswith(text):
+        return 1
+    before = name[name.find(text) - 1] if text in name else "a"
+    return 3 if before.isalnum() else 2
+
+
+def _holding(reading: Reading, kind: str, text: str) -> list[tuple[int, str]]:
+    pattern = "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+    if len(text) < _LEAST:
+        sql = "SELECT target, text FROM search WHERE kind = ? AND lower(text) LIKE ? ESCAPE '\\'"
+        rows = reading.session.all(f"{sql} LIMIT ?", kind, pattern, _LOOKED)
+    elif reading.session.dialect == "sqlite":
+        phrase = '"' + text.replace('"', '""') + '"'
+        rows = _indexed(reading, kind, phrase)
+    else:
+        rows = reading.session.all(
+            "SELECT target, text FROM search WHERE headwater_grams(lower(text)) @> "
+            "headwater_grams(?) AND kind = ? AND lower(text) LIKE ? ESCAPE '\\' LIMIT ?",
+            text, kind, pattern, _LOOKED,
+        )  # fmt: skip
+    return [(int(target), name) for target, name in rows]
+
+
+def _indexed(reading: Reading, kind: str, phrase: str) -> list[tuple[int, str]]:
+    rows = reading.session.all(
+        "SELECT target, text FROM search WHERE search MATCH ? AND kind = ? LIMIT ?",
+        phrase, kind, _LOOKED,
+    )  # fmt: skip
+    return [(row[0], row[1]) for row in rows]
+
+
+def _sharing(reading: Reading, kind: str, text: str) -> list[tuple[int, str]]:
+    """Names that share some trigrams with the text, those that share most first."""
+    if reading.session.dialect == "sqlite":
+        words = " OR ".join('"' + gram.replace('"', '""') + '"' for gram in sorted(grams(text)))
+        rows = reading.session.all(
+            "SELECT target, text FROM search WHERE search MATCH ? AND kind = ? "
+            "ORDER BY rank LIMIT ?", words, kind, _LOOKED // 4,
+        )  # fmt: skip
+    else:
+        rows = reading.session.all(
+            "SELECT target, text FROM search WHERE headwater_grams(lower(text)) && "
+            "headwater_grams(?) AND kind = ? ORDER BY (SELECT count(*) FROM "
+            "unnest(headwater_grams(lower(text))) g WHERE g = ANY(headwater_grams(?))) DESC "
+            "LIMIT ?", text, kind, text, _LOOKED // 4,
+        )  # fmt: skip
+    return [(int(target), name) for target, name in rows]
+
+
+@lru_cache(maxsize=4096)
+def grams(text: str) -> frozenset[str]:
+    """Every three letters in a row."""
+    return frozenset(text[i : i + 3] for i in range(max(1, len(text) - 2)))
+
+
+def _likeness(text: str, name: str) -> float:
+    """How much of the text's trigrams a name has."""
+    wanted = grams(text)
+    return len(wanted & grams(name)) / len(wanted)
