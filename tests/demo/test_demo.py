@@ -92,3 +92,18 @@ def test_killed_worker_comes_back_with_new_runs(platform: Platform, running: Pat
     eventually(lambda: platform.service("worker")["status"] == "healthy")
     assert platform.service("worker")["restarts"] == 1
     assert states(platform)["orders-s3-sink"] == "RUNNING"
+
+
+def test_new_field_reaches_the_topic_while_all_goes_on(platform: Platform, running: Path) -> None:
+    assert platform.run("demo", "break", "schema").returncode == 0
+    url = platform.variables()["OPENLINEAGE_URL"]
+    kafka = platform.variables()["KAFKA_BOOTSTRAP_SERVERS"]
+    path = f"{url}/api/v1/namespaces/kafka%3A%2F%2F{kafka}/datasets/orders"
+
+    def has_currency() -> bool:
+        fields = httpx.get(path, timeout=30).json()["fields"]
+        return "currency" in {field["name"] for field in fields}
+
+    eventually(has_currency, 120)
+    sinks = ("iceberg-ingestion", "orders-s3-sink", "supplier-stats")
+    eventually(lambda: {states(platform)[name] for name in sinks} == {"RUNNING"}, 120)

@@ -89,6 +89,15 @@ def test_matching_takes_values_of_the_other_topic_s_latest_rows(spark: SparkSess
     assert len(set(distances)) == 10
 
 
+def test_nulls_come_at_their_rate(spark: SparkSession) -> None:
+    values = {"genv.t.a.with": "#{Internet.uuid}", "attrv.t.a.null.rate": "0.25"}
+    config = parse("g", {"connector.class": "generator", **values}, {})
+    frame = records(numbered(spark, 2000), "t", topics(config), "seed")
+    assert 400 < frame.where("value.a is null").count() < 600
+    with pytest.raises(BadConfig, match=r"attrv\.t\.a\.null\.rate"):
+        parse("g", {"connector.class": "generator", **values, "attrv.t.a.null.rate": "2"}, {})
+
+
 def test_rates_come_from_throttles_or_our_own_key(spark: SparkSession) -> None:
     values = shipped("multi-topic-source")
     assert {float(topic.rate) for topic in topics(parse("c", values, {})).values()} == {0.5}

@@ -37,7 +37,7 @@ _ANY = (
 _SINK = r"topics"
 _KNOWN: Mapping[Kind, re.Pattern[str]] = {
     Kind.GENERATOR: re.compile(
-        rf"{_ANY}|genk\..+|genkp\..+|genv\..+|rows\.per\.second|"
+        rf"{_ANY}|genk\..+|genkp\..+|genv\..+|attrv\..+\.null\.rate|rows\.per\.second|"
         r"global\.(throttle\.ms|history\.records\.max)|"
         r"topic\..+\.(throttle\.ms|history\.records\.max|rows\.per\.second)"
     ),
@@ -67,6 +67,7 @@ _REQUIRED: Mapping[Kind, tuple[str, ...]] = {
 _WHOLE = re.compile(
     r"tasks\.max|flush\.size|.*rows\.per\.second|.*\.partitions|.*\.replication\.factor"
 )
+_RATE = re.compile(r"0(\.\d+)?|1(\.0+)?|\.\d+")
 _MILLIS = re.compile(r".*\.ms|.*interval-ms|.*history\.records\.max")
 
 
@@ -194,6 +195,8 @@ def _generator(values: Mapping[str, str]) -> dict[str, str]:
                 faults[key] = f"{value!r} is no TOPIC.value.FIELD of this connector"
             if f"{key.removesuffix('.matching')}.with" in values:
                 faults[key] = "contradicts the .with of the same field"
+        if key.endswith(".null.rate") and not _RATE.fullmatch(value):
+            faults[key] = f"{value!r} is not a number from 0 to 1"
     return faults
 
 

@@ -10,7 +10,11 @@ from headwater.errors import UsageError, WorkerRefused
 from headwater.stack.state import State
 
 _POISON = b"no order at all"
-_NEW_FIELD = {"genv.orders.currency.with": "#{regexify '(EUR|USD|CHF)'}"}
+# Some orders have none: a field that is always there would not go with the topic's schema.
+_NEW_FIELD = {
+    "genv.orders.currency.with": "#{regexify '(EUR|USD|CHF)'}",
+    "attrv.orders.currency.null.rate": "0.1",
+}
 _GENERATORS = ("orders-source", "multi-topic-source")
 _WAIT_S = 30
 

@@ -52,7 +52,8 @@ def _encoded(
 ) -> DataFrame:
     rows = stream(site.spark, topic, config.number("tasks.max", 1))
     frame = transformed(records(rows, topic.name, known, site.seed), config)
-    struct = _required(frame.schema["value"].dataType)
+    optional = {field.name for field in topic.fields if field.null_rate}
+    struct = _required(frame.schema["value"].dataType, optional)
     encode = converter.encoder(topic.name, struct)
     return frame.select(
         F.col("topic"),
@@ -61,10 +62,12 @@ def _encoded(
     )
 
 
-def _required(kind: T.DataType) -> T.StructType:
-    """Every field without null: an expression always has a value, whatever Spark infers."""
+def _required(kind: T.DataType, optional: set[str]) -> T.StructType:
+    """Other fields without null: an expression always has a value, whatever Spark infers."""
     assert isinstance(kind, T.StructType)  # noqa: S101 (records() makes a struct)
-    return T.StructType([T.StructField(f.name, f.dataType, nullable=False) for f in kind.fields])
+    return T.StructType(
+        [T.StructField(f.name, f.dataType, nullable=f.name in optional) for f in kind.fields]
+    )
 
 
 def _key(frame: DataFrame) -> Column:

@@ -22,6 +22,7 @@ class Field(msgspec.Struct, frozen=True):
     text: str = ""
     other_topic: str = ""
     other_field: str = ""
+    null_rate: float = 0.0
 
 
 class Topic(msgspec.Struct, frozen=True):
@@ -116,8 +117,11 @@ def _fields(config: ConnectorConfig, prefix: str) -> tuple[Field, ...]:
             continue
         _, name, how = _split(key)
         topic, _, field = config.get(key).partition(".value.")
-        one = Field(name, config.get(key)) if how == "with" else Field(name, "", topic, field)
-        found.append(one)
+        nulls = float(config.get(f"attrv.{prefix[5:]}{name}.null.rate", "0"))
+        if how == "with":
+            found.append(Field(name, config.get(key), null_rate=nulls))
+        else:
+            found.append(Field(name, "", topic, field, nulls))
     return tuple(found)
 
 
@@ -142,6 +146,11 @@ def _value(
     topic: Topic, field: Field, known: dict[str, Topic], seed: str, row: Column, moment: Column
 ) -> Column:
     draw = Draw(f"{seed}/{topic.name}/{field.name}", row)
+    if field.null_rate:
+        always = msgspec.structs.replace(field, null_rate=0.0)
+        value = _value(topic, always, known, seed, row, moment)
+        kept = draw.other("null").unit() >= F.lit(field.null_rate)
+        return F.when(kept, value).alias(field.name)
     if not field.other_topic:
         return expression(field.text, draw, moment).alias(field.name)
     other = known[field.other_topic]
