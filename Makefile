@@ -58,6 +58,10 @@ test: $(STAMP) $(PAGE) ## Run every test
 	$(BIN)/pytest $(SPARK_SUITES:%=--ignore=%)
 	for suite in $(SPARK_SUITES); do $(BIN)/pytest $$suite || $(BIN)/pytest --last-failed $$suite || exit 1; done
 
+.PHONY: kills
+kills: $(STAMP) ## Kill the worker ten times under load, and count every order
+	HEADWATER_KILLS=10 $(BIN)/pytest tests/pipeline/test_worker.py -k killed --timeout 1800
+
 .PHONY: bench
 bench: $(STAMP) ## Run the benchmarks and write docs/benchmarks
 	$(BIN)/python benchmarks/lineage.py

@@ -1,6 +1,7 @@
 """Connectors and topics of one test."""
 
 import json
+import time
 import uuid
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,14 @@ class Lab:
             return sum(end_offsets(self.settings.bootstrap, topic).values())
         except KafkaException:  # no one has made it yet
             return 0
+
+    def settled(self, topic: str) -> int:
+        """How many records there are once no more come: a batch cut off may be sending still."""
+        before, count = -1, self.count(topic)
+        while count != before:
+            time.sleep(3)
+            before, count = count, self.count(topic)
+        return count
 
     def values(self, topic: str) -> set[bytes]:
         """What a topic holds, as bytes."""

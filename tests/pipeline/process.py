@@ -11,6 +11,9 @@ import httpx
 
 from stack.platform import Platform, eventually
 
+# A JVM that compiles quickly: a test ends before compiling well would pay.
+_SUBMIT = "--driver-memory 1g --driver-java-options -XX:TieredStopAtLevel=1 pyspark-shell"
+
 
 class WorkerProcess:
     """Starts, kills and asks a worker that keeps its state in one folder."""
@@ -27,7 +30,7 @@ class WorkerProcess:
         with (self.folder.parent / "worker.log").open("ab") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "headwater.cli.main", "worker", *options],
-                env={**environ, "PYSPARK_SUBMIT_ARGS": "--driver-memory 1g pyspark-shell"},
+                env={**environ, "PYSPARK_SUBMIT_ARGS": _SUBMIT},
                 stdout=log,
                 stderr=log,
                 start_new_session=True,

@@ -1,7 +1,6 @@
 """The lab as a whole, on the real platform: counts agree exactly."""
 
-import time
-
+import msgspec
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -10,7 +9,7 @@ from headwater.pipeline.flows import Site
 from headwater.pipeline.formats.converters import Avro, Ids
 from headwater.pipeline.formats.registry import Registry
 from headwater.pipeline.hosting import Task
-from headwater.pipeline.jobs import supplier_stats
+from headwater.pipeline.jobs import maintenance, supplier_stats
 from headwater.pipeline.jobs.catalog import job
 from headwater.pipeline.jobs.supplier_windows import per_supplier
 from pipeline.lab import Lab, shipped
@@ -39,7 +38,7 @@ def test_every_order_is_everywhere_once(lab: Lab) -> None:
     lab.wait(lambda: _looked_after(stats) and lab.count("orders") >= 4000)
     source.stop()
     lab.hosted.remove(source)
-    count = _settled(lab)
+    count = lab.settled("orders")
     lab.wait(lambda: lab.table("demo_ib.default.orders").count() >= count)
     archive = "s3a://fh-dev-bucket/orders"
     lab.wait(lambda: lab.spark.read.json(archive).count() >= count)
@@ -69,14 +68,22 @@ def test_every_order_is_everywhere_once(lab: Lab) -> None:
     latest = supplier_stats.latest_day(table)
     assert totals.agg(F.sum("total_count")).collect()[0][0] == latest.count()
 
+    _maintained(lab, count)
 
-def _settled(lab: Lab) -> int:
-    """How many orders there are once no more come: a batch that was cut off is still sending."""
-    before, count = -1, lab.count("orders")
-    while count != before:
-        time.sleep(3)
-        before, count = count, lab.count("orders")
-    return count
+
+def _maintained(lab: Lab, count: int) -> None:
+    """Small files become few, old snapshots go, and a reader of one that stays reads on."""
+    files, snapshots = "demo_ib.default.orders.files", "demo_ib.default.orders.snapshots"
+    many = lab.table(files).count()
+    held = lab.table("demo_ib.default.orders")
+    held.count()
+    settings = msgspec.structs.replace(lab.settings, tables="default.orders", keep_seconds="0")
+    (done,) = maintenance.maintain(lab.spark, settings)
+    assert done.rewritten_files == many
+    assert lab.table(files).count() < many
+    assert lab.table(snapshots).count() == 5
+    assert lab.table("demo_ib.default.orders").count() == count
+    assert held.count() == count
 
 
 def _looked_after(task: Task) -> bool:

@@ -1,6 +1,9 @@
 """The worker: Kafka Connect's API, and nothing lost or twice when it is killed."""
 
 import json
+import os
+import random
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -8,6 +11,9 @@ import pytest
 from pipeline.lab import Lab, shipped
 from pipeline.process import WorkerProcess
 from stack.platform import Platform, eventually
+
+# `make kills` tries ten.
+KILLS = int(os.environ.get("HEADWATER_KILLS", "2"))
 
 
 @pytest.fixture(scope="module")
@@ -43,16 +49,18 @@ def test_killed_under_load_nothing_is_lost_or_twice(worker: WorkerProcess, lab: 
         parcels("orders-iceberg-sink"),
     )
     eventually(lambda: kafka_offset(worker, "parcels-iceberg-sink") > 0, 180)
-    worker.kill()
-    worker.start()
-    assert worker.get("/connectors") == [
-        *("parcels-iceberg-sink", "parcels-s3-sink", "parcels-source"),
-    ]
-    before = lab.count("parcels")
-    eventually(lambda: lab.count("parcels") > before, 180)
+    for _ in range(KILLS):
+        time.sleep(random.uniform(0, 5))  # in the middle of whatever it does then
+        worker.kill()
+        worker.start()
+        assert worker.get("/connectors") == [
+            *("parcels-iceberg-sink", "parcels-s3-sink", "parcels-source"),
+        ]
+        before = lab.count("parcels")
+        eventually(lambda before=before: lab.count("parcels") > before, 180)  # type: ignore[misc]
     assert worker.command("stop", "parcels-source").returncode == 0
     assert states(worker, "parcels-source") == ["STOPPED"]
-    count = lab.count("parcels")
+    count = lab.settled("parcels")
     for sink in ("parcels-s3-sink", "parcels-iceberg-sink"):
         eventually(lambda sink=sink: kafka_offset(worker, sink) == count, 180)  # type: ignore[misc]
 
@@ -60,6 +68,35 @@ def test_killed_under_load_nothing_is_lost_or_twice(worker: WorkerProcess, lab: 
     archive = lab.spark.read.json("s3a://fh-dev-bucket/parcels")
     assert table.count() == table.select("order_id").distinct().count() == count
     assert archive.count() == archive.select("order_id").distinct().count() == count
+
+    told = worker.command("logs", "parcels-s3-sink")
+    assert told.returncode == 0, told.stderr
+    assert "parcels-s3-sink runs as" in told.stdout
+
+
+def test_sinks_go_on_where_they_were_or_where_they_are_told_to(
+    worker: WorkerProcess, lab: Lab
+) -> None:
+    """After the test above: its connectors are at the end of their topic."""
+    count = lab.count("parcels")
+    assert worker.command("delete", "parcels-iceberg-sink").returncode == 0
+    worker.deploy(parcels("orders-iceberg-sink"))
+    assert worker.command("stop", "parcels-s3-sink").returncode == 0
+    back = {
+        "partition": {"kafka_topic": "parcels", "kafka_partition": 0},
+        "offset": {"kafka_offset": count - 10},
+    }
+    moved = worker.ask("PATCH", "/connectors/parcels-s3-sink/offsets", {"offsets": [back]})
+    assert moved.status_code == 200, moved.text
+    assert kafka_offset(worker, "parcels-s3-sink") == count - 10
+    assert worker.command("resume", "parcels-s3-sink").returncode == 0
+    eventually(lambda: _archived(lab) == count + 10, 120)
+    eventually(lambda: kafka_offset(worker, "parcels-iceberg-sink") == count, 120)
+    assert lab.table("demo_ib.default.parcels").count() == count
+
+
+def _archived(lab: Lab) -> int:
+    return lab.spark.read.json("s3a://fh-dev-bucket/parcels").count()
 
 
 def test_the_api_speaks_as_kafka_connect_does(worker: WorkerProcess) -> None:

@@ -49,6 +49,16 @@ class Connect:
         """End a connector and forget it."""
         self.ask("DELETE", _path(name))
 
+    def logs(self, name: str, lines: int) -> list[Any]:
+        """What happened to a connector lately.
+
+        Raises:
+            WorkerRefused: also by a real Kafka Connect, which does not know.
+
+        """
+        found: list[Any] = self.ask("GET", f"{_path(name)}/logs?lines={lines}")["lines"]
+        return found
+
     def position(self, name: str) -> int:
         """How many records of its topics a connector has behind it."""
         found = self.ask("GET", f"{_path(name)}/offsets")["offsets"]

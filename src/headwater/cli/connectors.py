@@ -37,7 +37,7 @@ def deploy(
     url: Url = "",
 ) -> None:
     """Deploy connectors from their files, or change them to what the files say."""
-    worker = _worker(url)
+    worker = worker_at(url)
     for path in files:
         name, config = read_connector(path)
         worker.configure(name, config)
@@ -48,16 +48,16 @@ def deploy(
 def list_connectors(url: Url = "", as_json: AsJson = False) -> None:
     """List connectors with their states."""
     if as_json:
-        write_json(_worker(url).ask("GET", "/connectors?expand=status"))
+        write_json(worker_at(url).ask("GET", "/connectors?expand=status"))
         return
-    rows = [_row(name, status) for name, status in sorted(_worker(url).statuses().items())]
+    rows = [_row(name, status) for name, status in sorted(worker_at(url).statuses().items())]
     write_table(("CONNECTOR", "TYPE", "STATE", "TASKS"), rows)
 
 
 @connector.command(cls=Command)
 def status(name: Name, url: Url = "", as_json: AsJson = False) -> None:
     """Show one connector, and why a task of it failed."""
-    found = _worker(url).status(name)
+    found = worker_at(url).status(name)
     if as_json:
         write_json(found)
         return
@@ -69,39 +69,55 @@ def status(name: Name, url: Url = "", as_json: AsJson = False) -> None:
 @connector.command(cls=Command)
 def pause(name: Name, url: Url = "") -> None:
     """Pause a connector."""
-    _worker(url).turn(name, "pause")
+    worker_at(url).turn(name, "pause")
     note(f"{name} paused")
 
 
 @connector.command(cls=Command)
 def resume(name: Name, url: Url = "") -> None:
     """Let a paused or stopped connector go on."""
-    _worker(url).turn(name, "resume")
+    worker_at(url).turn(name, "resume")
     note(f"{name} resumed")
 
 
 @connector.command(cls=Command)
 def stop(name: Name, url: Url = "") -> None:
     """Stop a connector; it stays deployed."""
-    _worker(url).turn(name, "stop")
+    worker_at(url).turn(name, "stop")
     note(f"{name} stopped")
 
 
 @connector.command(cls=Command)
 def restart(name: Name, url: Url = "") -> None:
     """Build a connector and its tasks again."""
-    _worker(url).restart(name)
+    worker_at(url).restart(name)
     note(f"{name} restarted")
 
 
 @connector.command(cls=Command)
 def delete(name: Name, url: Url = "") -> None:
     """End a connector and forget it."""
-    _worker(url).delete(name)
+    worker_at(url).delete(name)
     note(f"{name} deleted")
 
 
-def _worker(url: str) -> Connect:
+@connector.command(cls=Command)
+def logs(
+    name: Name,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=1, help="How many lines.")] = 100,
+    url: Url = "",
+    as_json: AsJson = False,
+) -> None:
+    """Show what happened to a connector lately; only Headwater's worker can tell."""
+    found = worker_at(url).logs(name, lines)
+    if as_json:
+        write_json(found)
+        return
+    for line in found:
+        out().print(Text(f"{line['at']} {line['level']:5} {line['message']}"), soft_wrap=True)
+
+
+def worker_at(url: str) -> Connect:
     """The worker that is named, else the one of the platform that is up, else the usual address."""
     return Connect(url or _of_platform() or _DEFAULT)
 

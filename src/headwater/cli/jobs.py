@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from headwater.cli.connectors import Url, worker_at
 from headwater.cli.extras import needs
 from headwater.cli.help import Command
 from headwater.cli.options import AsJson
@@ -14,7 +15,7 @@ from headwater.cli.output import note, write_json, write_table
 from headwater.cli.spark import prepare
 from headwater.errors import PipelineExtraMissing
 
-job = typer.Typer(name="job", help="List and run the pipeline's jobs.", no_args_is_help=True)
+job = typer.Typer(name="job", help="List, run and stop the pipeline's jobs.", no_args_is_help=True)
 
 Master = Annotated[str, typer.Option(envvar="SPARK_MASTER", help="Spark's master.")]
 Given = Annotated[str | None, typer.Option(show_default=False)]
@@ -44,6 +45,8 @@ def run_job(
     output_topic: Given = None,
     catalog: Given = None,
     checkpoints: Given = None,
+    tables: Given = None,
+    keep_seconds: Given = None,
 ) -> None:
     """Run a job here: a batch one to its end, a streaming one until Ctrl-C."""
     from headwater.pipeline.jobs.catalog import job as find
@@ -62,6 +65,8 @@ def run_job(
         output_topic=output_topic,
         catalog=catalog,
         checkpoints=checkpoints,
+        tables=tables,
+        keep_seconds=keep_seconds,
     )
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -73,6 +78,15 @@ def run_job(
     finally:
         spark.stop()
     note(f"{name} ended")
+
+
+@job.command("stop", cls=Command)
+def stop_job(
+    name: Annotated[str, typer.Argument(help="The job.", show_default=False)], url: Url = ""
+) -> None:
+    """Stop a job that a worker hosts; it stays deployed, and goes on by `connector resume`."""
+    worker_at(url).turn(name, "stop")
+    note(f"{name} stopped")
 
 
 @needs(PipelineExtraMissing)

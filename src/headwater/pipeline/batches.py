@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from headwater.errors import HeadwaterError
 from headwater.pipeline.flows import Flow, Site
+from headwater.pipeline.journal import Journal
 from headwater.pipeline.observe import observed
 from headwater.pipeline.settings import Settings
 from headwater.pipeline.states import State, told
@@ -28,7 +29,9 @@ class BatchTask:
         run: Callable[[SparkSession, Settings], None],
         site: Site,
         every_ms: int = 0,
+        journal: Journal | None = None,
     ) -> None:
+        self.journal = journal or Journal()
         self.flow = Flow(name, lambda _ids, _checkpoint: None)
         self._run, self._site = run, site
         self._every_s = every_ms / 1000
@@ -69,10 +72,13 @@ class BatchTask:
         try:
             context.setLocalProperty("spark.scheduler.pool", name)
             context.setJobGroup(name, name, interruptOnCancel=True)
+            self.journal.info(f"{name} runs")
             with observed(self._site.spark, name) as session:
                 self._run(session, self._site.settings)
+            self.journal.info(f"{name} is done")
         except Exception as error:  # whatever a service or Spark says, the neighbours go on
             if not self._stopping:
                 if not isinstance(error, HeadwaterError):
                     _log.exception("%s failed", name)
                 self.trace = told(error)
+                self.journal.error(f"{name} failed: {self.trace}")

@@ -55,7 +55,7 @@ _KNOWN: Mapping[Kind, re.Pattern[str]] = {
         r"iceberg\.control\.(topic|commit\.interval-ms)"
     ),
     Kind.JOB: re.compile(
-        r"name|connector\.class|tasks\.max|errors\.tolerance|job\.(name|input\.topic|output\.topic|every\.ms)"
+        r"name|connector\.class|tasks\.max|errors\.tolerance|job\.(name|input\.topic|output\.topic|every\.ms|tables|keep\.seconds)"
     ),
 }
 _REQUIRED: Mapping[Kind, tuple[str, ...]] = {
@@ -65,7 +65,7 @@ _REQUIRED: Mapping[Kind, tuple[str, ...]] = {
     Kind.JOB: ("job.name",),
 }
 _WHOLE = re.compile(
-    r"tasks\.max|flush\.size|.*rows\.per\.second|.*\.partitions|.*\.replication\.factor"
+    r"job\.keep\.seconds|tasks\.max|flush\.size|.*rows\.per\.second|.*\.partitions|.*\.replication\.factor"
 )
 _RATE = re.compile(r"0(\.\d+)?|1(\.0+)?|\.\d+")
 _MILLIS = re.compile(r".*\.ms|.*interval-ms|.*history\.records\.max")

@@ -15,6 +15,7 @@ from headwater.pipeline.formats.converters import Ids
 from headwater.pipeline.formats.registry import SchemaId
 from headwater.pipeline.generator import source
 from headwater.pipeline.jobs.catalog import job
+from headwater.pipeline.journal import Journal
 from headwater.pipeline.secrets import scrubbed
 from headwater.pipeline.sinks import iceberg, s3
 from headwater.pipeline.states import State, told
@@ -22,7 +23,9 @@ from headwater.pipeline.states import State, told
 _log = logging.getLogger(__name__)
 
 
-def _job(config: ConnectorConfig, site: Site, checkpoints: str) -> "list[Task | BatchTask]":
+def _job(
+    config: ConnectorConfig, site: Site, checkpoints: str, journal: Journal
+) -> "list[Task | BatchTask]":
     given = {key.replace(".", "_"): value for key, value in config.under("job.").items()}
     every = given.pop("every_ms", "")
     wanted = job(given.pop("name"))
@@ -31,10 +34,10 @@ def _job(config: ConnectorConfig, site: Site, checkpoints: str) -> "list[Task | 
     )
     place = Site(site.spark, settings, site.seed)
     if wanted.run:
-        return [BatchTask(config.name, wanted.run, place, int(every or 0))]
+        return [BatchTask(config.name, wanted.run, place, int(every or 0), journal)]
     if every:
         raise BadConfig(config.name, {"job.every.ms": f"{wanted.name} is no batch job"})
-    return [Task(wanted.flow(place), f"{checkpoints}/{wanted.name}")]
+    return [Task(wanted.flow(place), f"{checkpoints}/{wanted.name}", journal)]
 
 
 _PLANS = {
@@ -47,8 +50,9 @@ _PLANS = {
 class Task:
     """One flow and the query that runs it now."""
 
-    def __init__(self, flow: Flow, checkpoint: str) -> None:
+    def __init__(self, flow: Flow, checkpoint: str, journal: Journal | None = None) -> None:
         self.flow, self.checkpoint = flow, checkpoint
+        self.journal = journal or Journal()
         self.ids = Ids()
         self.query: StreamingQuery | None = None
         self.trace = ""
@@ -65,6 +69,9 @@ class Task:
             self.query = self.flow.start(self.ids, self.checkpoint)
         except Exception as error:  # whatever a service or Spark says, the neighbours go on
             self.trace = told(error)
+            self.journal.error(f"{self.flow.name} cannot start: {self.trace}")
+        if self.query is not None:
+            self.journal.info(f"{self.flow.name} runs as {self.query.runId}")
 
     def poll(self) -> None:
         """See how the query is, and mend what can be mended."""
@@ -80,6 +87,7 @@ class Task:
         if self.query is not None:
             self.query.stop()
             self.query = None
+            self.journal.info(f"{self.flow.name} is stopped")
 
     def _ended(self) -> None:
         assert self.query is not None  # noqa: S101 (poll asks only about a query that was)
@@ -88,8 +96,11 @@ class Task:
         new = wire.unknown_id(message)
         if new is None or not self._learns(new):
             self.trace = message
+            self.journal.error(f"{self.flow.name} failed: {message}")
             return
         _log.info("%s goes on with schema id %s", self.flow.name, new)
+        self.journal.info(f"{self.flow.name} met a new schema, id {new}, and goes on with it")
+        self.query = None
         self.start()
 
     def _learns(self, new: SchemaId) -> bool:
@@ -109,16 +120,24 @@ class Task:
 class Hosted:
     """A connector's tasks."""
 
-    def __init__(self, config: ConnectorConfig, site: Site, checkpoints: str) -> None:
+    def __init__(
+        self,
+        config: ConnectorConfig,
+        site: Site,
+        checkpoints: str,
+        journal: Journal | None = None,
+    ) -> None:
         self.config, self.site = config, site
+        journal = journal or Journal()
         for key in config.unknown:
             _log.warning("%s: the key %s is not understood and has no effect", config.name, key)
+            journal.warn(f"the key {key} is not understood and has no effect")
         self.tasks: Sequence[Task | BatchTask]
         if config.kind is Kind.JOB:
-            self.tasks = _job(config, site, checkpoints)
+            self.tasks = _job(config, site, checkpoints, journal)
         else:
             plan = _PLANS[config.kind](config, site)
-            self.tasks = [Task(flow, f"{checkpoints}/{flow.name}") for flow in plan]
+            self.tasks = [Task(flow, f"{checkpoints}/{flow.name}", journal) for flow in plan]
 
     def start(self) -> None:
         """Start every task in a scheduling pool of the connector's own."""

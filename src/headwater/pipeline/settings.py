@@ -18,6 +18,8 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "s3_endpoint": ("AWS_ENDPOINT_URL",),
     "checkpoints": ("CHECKPOINTS",),
     "job_name": ("OPENLINEAGE_JOBNAME",),
+    "tables": ("MAINTENANCE_TABLES",),
+    "keep_seconds": ("MAINTENANCE_KEEP_SECONDS",),
 }
 
 
@@ -34,6 +36,8 @@ class Settings(msgspec.Struct, frozen=True):
     s3_endpoint: str = ""
     checkpoints: str = "checkpoints"
     job_name: str = ""
+    tables: str = ""
+    keep_seconds: str = ""
     tolerant: bool = False
     environ: Mapping[str, str] = {}
 

@@ -13,6 +13,7 @@ from headwater.pipeline.formats.registry import Registry, SchemaId
 from headwater.pipeline.jobs import (
     iceberg_ingestion,
     lineage_archive,
+    maintenance,
     supplier_stats,
     supplier_windows,
 )
@@ -84,6 +85,11 @@ JOBS: Mapping[str, Job] = {
             lineage_archive.NAME,
             "topic of OpenLineage events → Iceberg lineage.events",
             start=lineage_archive.start,
+        ),
+        Job(
+            maintenance.NAME,
+            "small files of Iceberg tables compacted, old snapshots expired",
+            run=maintenance.run,
         ),
     )
 }

@@ -148,6 +148,11 @@ def _routes(worker: Worker, address: str) -> list[Any]:
     def topics(name: str) -> Any:
         return {name: {"topics": worker.topics(name)}}
 
+    @get("/connectors/{name:str}/logs")
+    @_threaded
+    def logs(name: str, lines: int = 100) -> Any:
+        return {"lines": worker.logs(name, lines)}
+
     @get("/connectors/{name:str}/offsets")
     @_threaded
     def offsets(name: str) -> Any:
@@ -218,7 +223,19 @@ def _routes(worker: Worker, address: str) -> list[Any]:
 
     return [
         *(root, connectors, create, connector, remove, config, configure, change, status_of),
-        *(tasks, task_status, restart_task, topics, offsets, forget, move, pause, resume, stop),
+        *(
+            tasks,
+            task_status,
+            restart_task,
+            topics,
+            logs,
+            offsets,
+            forget,
+            move,
+            pause,
+            resume,
+            stop,
+        ),
         *(restart, plugins, validate),
     ]
 

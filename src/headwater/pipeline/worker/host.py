@@ -14,6 +14,7 @@ from headwater.model.masking import unmasked
 from headwater.pipeline.config import CLASSES, ConnectorConfig, Kind, parse
 from headwater.pipeline.flows import Site
 from headwater.pipeline.hosting import Hosted
+from headwater.pipeline.journal import Journal, Line, batch_lines
 from headwater.pipeline.secrets import scrubbed
 from headwater.pipeline.settings import Settings
 from headwater.pipeline.states import State, told
@@ -36,6 +37,7 @@ class Worker:
         self._definitions: dict[str, Definition] = {}
         self._hosted: dict[str, Hosted] = {}
         self._faults: dict[str, str] = {}
+        self._journals: dict[str, Journal] = {}
         self._ended = threading.Event()
         self._watch = threading.Thread(target=self._look_after, name="watch", daemon=True)
 
@@ -166,6 +168,21 @@ class Worker:
                     found += _offsets(task.flow.name, ends)
             return found or definition.offsets
 
+    def logs(self, name: str, count: int) -> list[Line]:
+        """What happened to a connector lately, and its last micro-batches."""
+        with self._lock:
+            definition, hosted = self.definition(name), self._hosted.get(name)
+            lines = self._journal(name).last(count)
+            for task in hosted.tasks if hosted else []:
+                lines += batch_lines(task.flow.name, task.query) if task.query else []
+        safe = [
+            msgspec.structs.replace(
+                line, message=scrubbed(line.message, definition.config, self._settings.environ)
+            )
+            for line in lines
+        ]
+        return sorted(safe, key=lambda line: line.at)[-count:] if count > 0 else []
+
     def forget_offsets(self, name: str) -> None:
         """Let a stopped connector begin anew.
 
@@ -230,7 +247,7 @@ class Worker:
             life = uuid.uuid4().hex if made else definition.life
             site = Site(self._spark, self._settings, seed=life, starts=definition.starts)
             folder = f"{self._checkpoints}/{name}/{life}"
-            hosted = Hosted(config, site, folder)
+            hosted = Hosted(config, site, folder, self._journal(name))
             self._hosted[name] = hosted
             if definition.target == State.RUNNING:
                 hosted.start()
@@ -238,6 +255,10 @@ class Worker:
             _log.exception("%s cannot start", name)
             told_safely = scrubbed(told(error), definition.config, self._settings.environ)
             self._faults[name] = told_safely
+            self._journal(name).error(told_safely)
+
+    def _journal(self, name: str) -> Journal:
+        return self._journals.setdefault(name, Journal())
 
     def _halt(self, name: str) -> None:
         hosted = self._hosted.pop(name, None)
