@@ -10,6 +10,7 @@ import pytest
 
 from pipeline.lab import Lab, shipped
 from pipeline.process import WorkerProcess
+from stack.connect_tour import tour
 from stack.platform import Platform, eventually
 
 # `make kills` tries ten.
@@ -97,6 +98,12 @@ def test_sinks_go_on_where_they_were_or_where_they_are_told_to(
 
 def _archived(lab: Lab) -> int:
     return lab.spark.read.json("s3a://fh-dev-bucket/parcels").count()
+
+
+def test_others_client_manages_the_worker(worker: WorkerProcess) -> None:
+    plugin = "com.amazonaws.mskdatagen.GeneratorSourceConnector"
+    config = {"connector.class": plugin, "genv.tour.id.with": "#{Internet.uuid}"}
+    tour(worker.url, "tour", {**config, "rows.per.second": "1"}, plugin)
 
 
 def test_the_api_speaks_as_kafka_connect_does(worker: WorkerProcess) -> None:

@@ -16,6 +16,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.sql import SparkSession
 
 from stack.clients import consume, deploy, get, read_table, s3_client, table_size
+from stack.connect_tour import tour
 from stack.platform import Platform, eventually
 
 ORDER = {
@@ -144,6 +145,14 @@ def test_connect_runs_a_file_connector(platform: Platform, tmp_path: Path) -> No
     )
     values = consume(variables["KAFKA_BOOTSTRAP_SERVERS"], "lines", 3)
     assert values == [b"one", b"two", b"three"]
+
+
+def test_others_client_manages_connect(platform: Platform, tmp_path: Path) -> None:
+    source = tmp_path / "tour.txt"
+    source.write_text("one\n")
+    plugin = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+    config = {"connector.class": plugin, "file": str(source), "topic": "tour"}
+    tour(platform.variables()["CONNECT_URL"], "tour", config, plugin)
 
 
 def test_connect_writes_iceberg_through_the_metastore(platform: Platform) -> None:

@@ -148,6 +148,11 @@ def _routes(worker: Worker, address: str) -> list[Any]:
     def topics(name: str) -> Any:
         return {name: {"topics": worker.topics(name)}}
 
+    @put("/connectors/{name:str}/topics/reset")
+    @_threaded
+    def reset_topics(name: str) -> None:
+        worker.definition(name)  # ours are those of the configuration: there is none to forget
+
     @get("/connectors/{name:str}/logs")
     @_threaded
     def logs(name: str, lines: int = 100) -> Any:
@@ -223,20 +228,8 @@ def _routes(worker: Worker, address: str) -> list[Any]:
 
     return [
         *(root, connectors, create, connector, remove, config, configure, change, status_of),
-        *(
-            tasks,
-            task_status,
-            restart_task,
-            topics,
-            logs,
-            offsets,
-            forget,
-            move,
-            pause,
-            resume,
-            stop,
-        ),
-        *(restart, plugins, validate),
+        *(tasks, task_status, restart_task, topics, reset_topics, logs, offsets, forget, move),
+        *(pause, resume, stop, restart, plugins, validate),
     ]
 
 

@@ -1,0 +1,53 @@
+"""What a client that others wrote does with a worker, the same to Headwater's and to a real one."""
+
+from typing import Any
+
+import pytest
+from kafka_connect import KafkaConnect
+from requests.exceptions import HTTPError
+
+from stack.platform import eventually
+
+
+def tour(url: str, name: str, config: dict[str, str], plugin: str) -> None:
+    """Everything that `kafka-connect-py` can do with one connector, from its birth to its end."""
+    client: Any = KafkaConnect(url=url)
+    assert set(client.get_cluster_info()) == {"version", "commit", "kafka_cluster_id"}
+    assert plugin in {one["class"] for one in client.list_connector_plugins()}
+    validated = client.validate_connector_config(plugin.rpartition(".")[2], config)
+    assert validated["error_count"] == 0, validated
+
+    made = client.create_connector({"name": name, "config": config})
+    assert (made["name"], made["config"]["connector.class"]) == (name, config["connector.class"])
+    assert name in client.list_connectors()
+    assert set(client.list_connectors(expand="status")[name]) == {"status"}
+
+    def states() -> list[str]:
+        status = client.get_connector_status(name)
+        return [status["connector"]["state"], *(task["state"] for task in status["tasks"])]
+
+    eventually(lambda: states() == ["RUNNING", "RUNNING"])
+    assert client.get_connector_task_status(name, 0)["state"] == "RUNNING"
+    assert len(client.list_connector_tasks(name)) == 1
+    assert client.get_connector(name)["type"] == "source"
+    client.pause_connector(name)
+    eventually(lambda: states() == ["PAUSED", "PAUSED"])
+    client.resume_connector(name)
+    eventually(lambda: states() == ["RUNNING", "RUNNING"])
+    client.stop_connector(name)
+    eventually(lambda: states() == ["STOPPED"])
+    client.resume_connector(name)
+    eventually(lambda: states() == ["RUNNING", "RUNNING"])
+    client.update_connector(name, {**config, "tasks.max": "1"})
+    assert client.get_connector_config(name)["tasks.max"] == "1"
+    eventually(lambda: states() == ["RUNNING", "RUNNING"])
+    client.restart_connector(name)
+    client.restart_connector(name, include_tasks=True)
+    eventually(lambda: states() == ["RUNNING", "RUNNING"])
+    client.restart_connector_task(name, 0)
+    assert set(client.list_connector_topics(name)) == {name}
+    client.reset_connector_topics(name)
+    client.delete_connector(name)
+    eventually(lambda: name not in client.list_connectors())
+    with pytest.raises(HTTPError, match="404"):
+        client.get_connector_status(name)
