@@ -21,7 +21,9 @@ export const wholeQuery = (limit: number, asOf: string | null) =>
   queryOptions({
     queryKey: ["whole", limit, asOf],
     queryFn: ({ signal }) => get<Lineage>("/lineage/whole", { limit, asOf }, signal),
-    refetchInterval: asOf ? false : often,
+    structuralSharing: limit <= 1_000,
+    // A large graph is read again only when the server says that it changed.
+    refetchInterval: asOf || (limit > 1_000 && usesStream()) ? false : often,
     placeholderData: keepPreviousData,
   });
 

@@ -36,9 +36,9 @@ class _Busy(NamedTuple):
 
 def whole(reading: Reading, limit: int) -> Whole:
     """The graph of everything that has edges, or its busiest part of at most `limit` nodes."""
-    touched = _touched(reading)
+    touched = _touched(reading, max(_LOOKED_AT, limit))
     total = len(touched) + len({root for roots in touched.values() for root in roots})
-    is_whole = total <= limit and len(touched) < _LOOKED_AT
+    is_whole = total <= limit and len(touched) < max(_LOOKED_AT, limit)
     jobs = set(touched) if is_whole else _busiest(reading, touched, limit)
     return Whole(
         _graph(reading, jobs) if jobs else [],
@@ -56,13 +56,13 @@ def _graph(reading: Reading, jobs: set[int]) -> list[Node]:
     return past_graph(reading, walk, view, dated=False).graph
 
 
-def _touched(reading: Reading) -> dict[int, set[int]]:
+def _touched(reading: Reading, most: int) -> dict[int, set[int]]:
     """The datasets of each job that was heard of lately."""
     rows = reading.session.all(
         "SELECT e.job, r.id FROM (SELECT id FROM job WHERE NOT hidden "
         "ORDER BY updated_at DESC LIMIT ?) j JOIN edge e ON e.job = j.id AND e.since <= ? "
         "AND e.until > ? JOIN dataset d ON d.id = e.dataset JOIN dataset r ON r.id = d.root "
-        "WHERE NOT r.hidden", _LOOKED_AT, reading.at, reading.at,
+        "WHERE NOT r.hidden", most, reading.at, reading.at,
     )  # fmt: skip
     found: dict[int, set[int]] = {}
     for job, root in rows:

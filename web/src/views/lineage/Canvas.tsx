@@ -1,12 +1,23 @@
 // The graph on its canvas: pan, zoom, minimap.
-import { Background, MiniMap, ReactFlow, ViewportPortal } from "@xyflow/react";
-import { useCallback, useMemo } from "react";
+import {
+  Background,
+  MiniMap,
+  ReactFlow,
+  useReactFlow,
+  useStore,
+  ViewportPortal,
+} from "@xyflow/react";
+import { type MouseEvent, useCallback, useMemo } from "react";
 import type { Drawn, Picture } from "./draw";
 import { Edges } from "./Edges";
+import { Far } from "./Far";
 import { FARTHEST_OUT, NEAREST, useFraming } from "./framing";
 import { type FlowNode, nodeTypes } from "./Nodes";
+import { NEAR } from "./paint";
 import { useView } from "./state";
 import type { Scene } from "./useScene";
+
+const NONE: FlowNode[] = [];
 
 function flowNode(drawn: Drawn): FlowNode {
   const { node, place, size } = drawn;
@@ -24,17 +35,39 @@ function flowNode(drawn: Drawn): FlowNode {
   };
 }
 
+const LARGE = 300; // nodes; beyond them a canvas draws what is far
+
+/** The node at a point of the screen, where nodes are painted. */
+function nodeAt(picture: Picture, point: { x: number; y: number }): string | null {
+  for (const [id, { place, size }] of picture) {
+    const [across, down] = [point.x - place.x, point.y - place.y];
+    if (across >= 0 && down >= 0 && across <= size.width && down <= size.height) return id;
+  }
+  return null;
+}
+
 export function Canvas({ picture, scene }: { picture: Picture; scene: Scene }) {
   const { change } = useView();
-  const nodes = useMemo(() => [...picture.values()].map(flowNode), [picture]);
+  const flow = useReactFlow();
+  const isLarge = picture.size > LARGE;
+  const isFar = useStore((state) => state.transform[2] < NEAR) && isLarge;
+  const all = useMemo(() => [...picture.values()].map(flowNode), [picture]);
+  const nodes = isFar ? NONE : all;
   useFraming(picture, scene);
-  const clear = useCallback(() => change({ selected: null, column: null }), [change]);
+  const press = useCallback(
+    (event: MouseEvent) => {
+      const point = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
+      const selected = isFar ? nodeAt(picture, point) : null;
+      change(selected ? { selected } : { selected: null, column: null });
+    },
+    [change, flow, isFar, picture],
+  );
   return (
     <ReactFlow
       nodes={nodes}
       edges={[]}
       nodeTypes={nodeTypes}
-      onPaneClick={clear}
+      onPaneClick={press}
       minZoom={FARTHEST_OUT}
       maxZoom={NEAREST}
       nodesDraggable={false}
@@ -42,7 +75,7 @@ export function Canvas({ picture, scene }: { picture: Picture; scene: Scene }) {
       nodesFocusable={false}
       elementsSelectable={false}
       disableKeyboardA11y
-      onlyRenderVisibleElements={nodes.length > 150}
+      onlyRenderVisibleElements={isLarge}
       zoomOnDoubleClick={false}
       deleteKeyCode={null}
       attributionPosition="bottom-left"
@@ -50,10 +83,11 @@ export function Canvas({ picture, scene }: { picture: Picture; scene: Scene }) {
       aria-label="Lineage graph"
     >
       <Background gap={24} size={1} />
+      {isLarge && <Far picture={picture} scene={scene} />}
       <ViewportPortal>
-        <Edges picture={picture} scene={scene} />
+        <Edges picture={picture} scene={scene} isLarge={isLarge} />
       </ViewportPortal>
-      {nodes.length > 24 && <MiniMap pannable zoomable nodeClassName={miniClass} />}
+      {nodes.length > 24 && !isLarge && <MiniMap pannable zoomable nodeClassName={miniClass} />}
     </ReactFlow>
   );
 }

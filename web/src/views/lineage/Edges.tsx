@@ -108,11 +108,17 @@ function ColumnLine({ ends, edge }: { ends: Ends; edge: ColumnEdge }) {
   );
 }
 
-function EdgeLayer({ picture, scene }: { picture: Picture; scene: Scene }) {
+interface LayerProps {
+  picture: Picture;
+  scene: Scene;
+  isLarge: boolean;
+}
+
+function EdgeLayer({ picture, scene, isLarge }: LayerProps) {
   usePulseCount();
   return (
     <svg className="edges" aria-hidden="true">
-      {scene.graph.edges.map((edge) => (
+      {(isLarge ? [] : scene.graph.edges).map((edge) => (
         <TableEdge
           key={edgeKey(edge.from, edge.to)}
           picture={picture}

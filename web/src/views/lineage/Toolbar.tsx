@@ -84,7 +84,21 @@ function Where({ scene }: { scene: Scene }) {
   const count = scene.graph.nodes.size;
   if (state.anchors.length === 0) {
     const told = scene.whole ? `${count} nodes` : `the busiest ${count} of ${scene.total} nodes`;
-    return <span className="where">{told}</span>;
+    return (
+      <span className="where">
+        {told}{" "}
+        {!scene.whole && (
+          <button type="button" className="plain" onClick={() => change({ everything: true })}>
+            show all
+          </button>
+        )}
+        {state.everything && (
+          <button type="button" className="plain" onClick={() => change({ everything: false })}>
+            show the busiest
+          </button>
+        )}
+      </span>
+    );
   }
   const names = state.anchors.map((id) => scene.graph.nodes.get(id)?.data.name ?? id);
   return (

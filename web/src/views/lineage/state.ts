@@ -17,6 +17,8 @@ export interface ViewState {
   /** The moment that it is compared with. */
   since: string | null;
   time: boolean;
+  /** Whether everything is wanted, however much it is. */
+  everything: boolean;
 }
 
 export const DEPTH = 3;
@@ -39,6 +41,7 @@ export function parse(search: string): ViewState {
     isolate: params.has("isolate"),
     at: params.get("at"),
     since: params.get("since"),
+    everything: params.has("everything"),
     time: params.has("time") || params.has("at") || params.has("since"),
   };
 }
@@ -54,6 +57,7 @@ export function write(state: ViewState): string {
   for (const node of state.open) params.append("open", node);
   if (state.up !== DEPTH) params.set("up", String(state.up));
   if (state.down !== DEPTH) params.set("down", String(state.down));
+  if (state.everything) params.set("everything", "1");
   if (state.indirect) params.set("indirect", "1");
   if (state.isolate) params.set("isolate", "1");
   if (state.time && !state.at && !state.since) params.set("time", "1");

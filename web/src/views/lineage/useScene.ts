@@ -10,6 +10,7 @@ import { around, type Hidden, hiddenNeighbours } from "../../graph/walk";
 import { FARTHEST, type ViewState } from "./state";
 
 const WHOLE = 60;
+const EVERYTHING = 20_000;
 
 export interface Scene {
   graph: Graph;
@@ -33,7 +34,10 @@ function useGraphAt(state: ViewState, at: string | null, enabled: boolean) {
   const deepest = Math.max(state.up, state.down);
   const depth = deepest >= FARTHEST ? 50 : deepest + 1;
   const isWhole = anchors.length === 0;
-  const whole = useQuery({ ...wholeQuery(WHOLE, at), enabled: enabled && isWhole });
+  const whole = useQuery({
+    ...wholeQuery(state.everything ? EVERYTHING : WHOLE, at),
+    enabled: enabled && isWhole,
+  });
   const some = useQueries({
     queries: anchors.map((node) => ({
       ...lineageQuery(node, depth, at),
