@@ -1,16 +1,28 @@
-"""Documentation that must keep up with the code."""
+"""The documents say what the code does: commands, settings, facets, links."""
 
 import json
+import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+import typer
 
+from headwater.capture.settings import Settings as CaptureSettings
+from headwater.cli.main import app
 from headwater.model.facets import LeaseFacet
 from headwater.server.settings import Settings
 
-DOCS = Path(__file__).parent.parent / "docs"
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+_COMMAND = re.compile(r"^ *(?:\$ )?(?:\.venv/bin/)?(headwater [a-z].*)$", re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", [field.name for field in msgspec.structs.fields(Settings)])
@@ -37,14 +49,73 @@ def test_the_lease_schema_names_what_the_server_reads() -> None:
     assert msgspec.convert(example, LeaseFacet).seconds == 30
 
 
-def test_links_between_pages_lead_somewhere() -> None:
-    root = DOCS.parent
-    pages = [root / "README.md", *DOCS.rglob("*.md")]
-    for page in pages:
-        for target in _links(page.read_text()):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+@pytest.mark.parametrize("name", CaptureSettings.__struct_fields__)
+def test_every_setting_of_capture_is_told(name: str) -> None:
+    assert f"`{name}`" in (DOCS / "capture.md").read_text()
 
 
-def _links(text: str) -> list[str]:
-    targets = [part.partition(")")[0] for part in text.split("](")[1:]]
-    return [t.partition("#")[0] for t in targets if t.partition("#")[0] and "://" not in t]
+def _name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_links_lead_somewhere(page: Path) -> None:
+    lost = []
+    for link in _LINK.findall(page.read_text()):
+        if "://" in link or link.startswith("mailto:"):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (anchor and anchor not in _anchors(target)):
+            lost.append(link)
+    assert not lost
+
+
+def _anchors(page: Path) -> set[str]:
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        for heading in _HEADING.findall(page.read_text())
+    }
+
+
+def _commands() -> list[Any]:
+    return [
+        pytest.param(line.strip(), id=f"{_name(page)}: {line.strip()[:60]}")
+        for page in PAGES
+        if "adr" not in page.parts and page.name != "cli.md"
+        for line in _COMMAND.findall(_code(page.read_text()))
+    ]
+
+
+def _code(text: str) -> str:
+    """The indented and the fenced lines of a page."""
+    kept, fenced = [], False
+    for line in text.splitlines():
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        elif fenced or line.startswith("    "):
+            kept.append(line)
+    return "\n".join(kept)
+
+
+@pytest.mark.parametrize("line", _commands())
+def test_commands_exist(line: str) -> None:
+    line = re.split(r" #| \||  +(?=[a-z])| &|>", line)[0]
+    words = shlex.split(line.replace("…", " ").replace("[", " ").replace("]", " "))[1:]
+    command: Any = typer.main.get_command(app)
+    while words and hasattr(command, "commands"):
+        assert words[0] in command.commands, f"there is no command {words[0]!r}"
+        command = command.commands[words.pop(0)]
+    if getattr(command, "ignore_unknown_options", False) or command.name in ("run", "submit"):
+        return
+    known = {name for parameter in command.params for name in parameter.opts}
+    given = {word.partition("=")[0] for word in words if word.startswith("--")}
+    assert given <= known | {"--help"}
+
+
+def test_the_reference_is_what_the_code_says() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools" / "reference.py", "--check"],
+        check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
