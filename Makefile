@@ -67,6 +67,11 @@ bench: $(STAMP) ## Run the benchmarks and write docs/benchmarks
 	$(BIN)/python benchmarks/lineage.py
 	$(BIN)/python benchmarks/stack.py --cold
 
+.PHONY: docs
+docs: $(STAMP) ## Write the reference from the code, and build the documents as a site
+	$(BIN)/python tools/reference.py
+	$(BIN)/mkdocs build --quiet
+
 .PHONY: fmt
 fmt: $(STAMP) ## Format the code and mend what lint can mend
 	$(BIN)/ruff format .

@@ -113,6 +113,15 @@ def test_commands_exist(line: str) -> None:
     assert given <= known | {"--help"}
 
 
+def test_the_site_builds(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", tmp_path],
+        cwd=ROOT, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "total_price" in (tmp_path / "tutorial" / "index.html").read_text()
+
+
 def test_the_reference_is_what_the_code_says() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "tools" / "reference.py", "--check"],
