@@ -10,7 +10,7 @@ from headwater.server.answers.facets import FacetBook
 from headwater.server.answers.ios import Io, IoRow, io_rows, ios_of, version_at
 from headwater.server.answers.reading import Reading, maybe_moment, moment, uuid_text
 from headwater.server.answers.shapes import Run, RunDataset, VersionedName
-from headwater.server.store.rows import RunRow, version_of
+from headwater.server.store.rows import NEVER, RunRow, version_of
 from headwater.server.store.tables import INPUT, OUTPUT
 
 LISTED = "state <> 'DECLARED'"  # rows that stand for job events are no runs
@@ -19,15 +19,20 @@ LATEST = 10  # runs shown with a job
 
 def latest_runs(reading: Reading, jobs: list[int], most: int) -> dict[int, list[RunRow]]:
     """The latest runs of each job, latest first."""
+    rows = reading.session.all(
+        "SELECT r.* FROM (SELECT j.id, (SELECT x.created_at FROM run x WHERE x.job = j.id "
+        f"AND x.{LISTED} ORDER BY x.created_at DESC LIMIT 1 OFFSET ?) AS since FROM job j "
+        "WHERE j.id = ANY(?)) e JOIN run r ON r.job = e.id AND r.created_at >= "
+        f"coalesce(e.since, ?) AND r.{LISTED}", most - 1, jobs, NEVER,
+    )  # fmt: skip
     found: dict[int, list[RunRow]] = {}
-    for job in jobs:
-        rows = reading.session.all(
-            f"SELECT * FROM run WHERE job = ? AND {LISTED} "
-            "ORDER BY created_at DESC, uuid DESC LIMIT ?", job, most,
-        )  # fmt: skip
-        if rows:
-            found[job] = [RunRow.of(row) for row in rows]
-    return found
+    for row in rows:
+        found.setdefault(row[2], []).append(RunRow.of(row))
+    # Several may have begun when the last of them did.
+    return {
+        job: sorted(runs, key=lambda run: (run.created_at, run.uuid), reverse=True)[:most]
+        for job, runs in found.items()
+    }
 
 
 def latest_rows(reading: Reading, jobs: list[int]) -> dict[int, tuple[Any, ...]]:
