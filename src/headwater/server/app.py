@@ -37,6 +37,7 @@ from headwater.server.api.stream import Streams
 from headwater.server.clusters import Clusters
 from headwater.server.live import Live
 from headwater.server.metrics import LAPSED, timer
+from headwater.server.scrubbing import Scrubber
 from headwater.server.service import Service
 from headwater.server.settings import Settings
 from headwater.server.store.aliases import AliasRules
@@ -83,7 +84,7 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
 
     Raises: UnknownStore, StoreUnreachable.
     """
-    store = Store(settings.store, AliasRules(settings.aliases))
+    store = Store(settings.store, AliasRules(settings.aliases), Scrubber(settings.mask))
     store.writer.change(_first_namespace).result()
     live = Live(store.database, settings.live_check)
     store.writer.committed = live.nudge

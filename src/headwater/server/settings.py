@@ -21,6 +21,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     lease_check: float = 1.0
     live_check: float = 0.25
     log_level: str = "info"
+    mask: tuple[str, ...] = ()
     connect: tuple[tuple[str, str], ...] = ()
 
 
@@ -40,6 +41,11 @@ def parse_aliases(text: str) -> tuple[tuple[str, str], ...]:
             )
         rules.append((old, new))
     return (*rules, *DEFAULT_ALIASES)
+
+
+def parse_list(text: str) -> tuple[str, ...]:
+    """Read `one,other`."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def parse_clusters(text: str) -> tuple[tuple[str, str], ...]:
@@ -92,6 +98,7 @@ _VARIABLES = {
     "lease_check": float,
     "live_check": float,
     "log_level": str,
+    "mask": parse_list,
     "connect": parse_clusters,
 }
 

@@ -76,7 +76,8 @@ class Namespaces(Controller):
         """Make a namespace or change its owner."""
         space = _checked(unquote(name))
         _refuse_nul(ownerName=data.owner_name, description=data.description)
-        service.change(changes.put_namespace, space, data.owner_name, data.description)
+        text = data.description and service.store.scrubber.text(data.description)
+        service.change(changes.put_namespace, space, data.owner_name, text)
         return answer(_find_namespace(service, space))
 
     @delete("/{name:str}", status_code=200, sync_to_thread=True)
@@ -146,7 +147,9 @@ class Sources(Controller):
         """Make a source or change it."""
         space = _checked(unquote(name))
         _refuse_nul(type=data.type, connectionUrl=data.connection_url, description=data.description)
-        service.change(changes.put_source, space, data.type, data.connection_url, data.description)
+        clean = service.store.scrubber.text
+        url, text = (told and clean(told) for told in (data.connection_url, data.description))
+        service.change(changes.put_source, space, data.type, url, text)
         return answer(_find_source(service, space))
 
 

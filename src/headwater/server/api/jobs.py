@@ -162,7 +162,7 @@ class Jobs(Controller):
         job = (unquote(namespace), unquote(name))
         event = service.store.read(made.run_event("OTHER", run, job, start))
         service.store.ingest([event]).result()
-        args = msgspec.json.encode(data.args or {}).decode()
+        args = msgspec.json.encode(service.store.scrubber.value(data.args or {})).decode()
         uuid = uuid_bytes(run) or b""
         service.change(changes.set_args, uuid, args, start, end)
         return run_answer(service, run, status=201)

@@ -9,6 +9,7 @@ import msgspec
 from headwater.model.checks import Checker
 from headwater.model.events import Event, read_event
 from headwater.model.times import format_moment, now
+from headwater.server.scrubbing import Scrubber
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.apply_runs import LAPSE
 from headwater.server.store.database import Database, Session, open_database
@@ -21,19 +22,20 @@ from headwater.version import PRODUCER
 class Store:
     """Durable lineage at an address."""
 
-    def __init__(self, url: str, rules: AliasRules) -> None:
+    def __init__(self, url: str, rules: AliasRules, scrubber: Scrubber | None = None) -> None:
         self.database: Database = open_database(url)
         migrate(self.database)
         self.rules = rules
         self.writer = Writer(self.database, rules)
         self._checker = Checker()
+        self.scrubber = scrubber or Scrubber()
 
     def read(self, raw: bytes) -> Event:
-        """Read and check one event.
+        """Read and check one event, without the secrets in it.
 
         Raises: EventRejected.
         """
-        event = read_event(raw)
+        event = read_event(self.scrubber.scrub(raw))
         self._checker.check(event)
         return event
 

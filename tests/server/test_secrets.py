@@ -1,0 +1,154 @@
+"""Secrets that producers let slip are nowhere to be found: not on disk, in logs or in answers."""
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import psycopg
+import pytest
+
+from headwater.server.scrubbing import Scrubber
+from headwater.server.store.aliases import AliasRules
+from headwater.server.store.log import read_bodies
+from headwater.server.store.store import Store
+from server.events import as_bytes, comes_from, dataset, facet, lineage, run_event, run_id, schema
+from server.process import ServerProcess
+
+_JAAS = 'org.apache.kafka.PlainLoginModule required username="app" password="{}";'
+_PEM = "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----"
+
+
+class _Planted:
+    """Gives out secrets that can be told from everything else."""
+
+    def __init__(self) -> None:
+        self.all: list[str] = []
+
+    def new(self, form: str = "{}") -> str:
+        secret = f"hunter2x{len(self.all):03d}zq"
+        self.all.append(secret)
+        return form.format(secret)
+
+
+def _events(planted: _Planted) -> list[dict[str, Any]]:
+    new = planted.new
+    properties = {
+        "spark.hadoop.fs.s3a.secret.key": new(),
+        "spark.hadoop.fs.s3a.access.key": new(),
+        "basic.auth.user.info": new("user:{}"),
+        "sasl.jaas.config": new(_JAAS),
+        "AWS_SESSION_TOKEN": new(),
+        "nested": {"dbPassword": new(), "list": [{"apiKey": new()}, {"private_key": new(_PEM)}]},
+        "credentials": {"user": new(), "more": [new(), {"deep": new()}]},
+        "plain": new("jdbc:postgresql://db/x?user=me&password={}"),
+        "entries": [{"name": "ssl.keystore.password", "value": new()},
+                    {"key": "client-secret", "value": new()}],
+    }  # fmt: skip
+    query = new("CREATE TABLE t OPTIONS (url 'u', password '{}', ") + new('"secret" "{}")')
+    failed = (
+        new("401 for Authorization: Bearer {}abc")
+        + new(" at https://admin:{}@host/x") + new(" and token={}&x=1")
+        + new(" Basic {}== ") + new("s3://b?X-Amz-Signature={}")
+    )  # fmt: skip
+    return [
+        run_event(
+            "FAIL", 0, inputs=[dataset("t", new("postgres://app:{}@db:5432"),
+                                       documentation=facet(description=new("password={}")))],
+            outputs=[dataset("u", dataSource=facet(name="s", uri=new("jdbc:x://root:{}@h/db")),
+                             custom=facet(inner={"Api-Key": new()}))],
+            job_facets={"sql": facet(query=query),
+                        "sourceCodeLocation": facet(url=new("https://ci:{}@git.example/x"))},
+            spark_properties=facet(properties=properties),
+            errorMessage=facet(message=failed, stackTrace=failed),
+        ),
+    ]  # fmt: skip
+
+
+def _files(store_url: str, folder: Path) -> bytes:
+    """All that a store keeps, also what it keeps compressed."""
+    store = Store(store_url, AliasRules(()))
+    try:
+        with store.database.reading() as session:
+            seqs = [row[0] for row in session.all("SELECT seq FROM event")]
+            told = b"".join(read_bodies(session, seqs).values())
+    finally:
+        store.close()
+    if store_url.startswith("sqlite:///"):
+        path = Path(store_url.removeprefix("sqlite:///"))
+        for file in path.parent.glob(f"{path.name}*"):
+            told += file.read_bytes()
+        with sqlite3.connect(path) as connection:
+            told += "\n".join(connection.iterdump()).encode()
+        connection.close()
+        return told
+    with psycopg.connect(store_url) as postgres:
+        names = postgres.execute(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'"
+        ).fetchall()
+        for (name,) in names:
+            told += repr(postgres.execute(f"SELECT * FROM {name}".encode()).fetchall()).encode()
+    return told
+
+
+def test_planted_secrets_are_nowhere(server: ServerProcess, tmp_path: Path) -> None:
+    planted = _Planted()
+    events = _events(planted)
+    server.api.send(*events)
+    new, client = planted.new, server.api.client
+    odd = as_bytes(run_event("START", 1, run="odd", odd=facet(passw0rd=new())))
+    assert server.api.post(odd.replace(b"passw0rd", b"\\u0070assword")).status_code == 201
+    client.put("/api/v1/sources/s2", json={"type": "PG", "connectionUrl": new("pg://u:{}@h/d")})
+    client.put("/api/v1/namespaces/n2", json={"ownerName": "me", "description": new("token={}")})
+    args = {"args": {"password": new()}}
+    assert client.post("/api/v1/namespaces/jobs/jobs/job/runs", json=args).status_code == 201
+    assert client.post("/api/v1/lineage", json={"password": new()}).status_code == 422
+    told = b""
+    masked = quote("postgres://******@db:5432", safe="")
+    for path in (
+        "/events/lineage?kind=all", "/namespaces", "/sources", "/jobs", "/search?q=postgres",
+        f"/namespaces/{masked}/datasets/t", "/namespaces/db/datasets/u",
+        "/namespaces/jobs/jobs/job", "/namespaces/jobs/jobs/job/runs",
+        f"/jobs/runs/{run_id('run')}", f"/jobs/runs/{run_id('run')}/facets?type=run",
+        "/lineage?nodeId=job:jobs:job", "/impact?nodeId=job:jobs:job",
+    ):  # fmt: skip
+        answer = client.get(f"/api/v1{path}")
+        assert answer.status_code == 200, path
+        told += answer.content
+    server.end()
+    told += server.log().encode() + _files(server.store_url, tmp_path)
+    assert b"spark.hadoop.fs.s3a.secret.key" in told  # what is hidden is the value
+    found = [secret for secret in planted.all if secret.encode() in told]
+    assert found == []
+
+
+def test_what_is_no_secret_stays_byte_for_byte() -> None:
+    columns = lineage(password=[comes_from("t", "token")])
+    clean = json.dumps(
+        run_event(
+            "START", 0,
+            outputs=[dataset("secrets", schema=schema("password", "key"), columnLineage=columns)],
+            documentation=facet(description="the token of our esteem @ the office"),
+        ),
+        separators=(", ", ": "),
+    ).encode()  # fmt: skip
+    assert Scrubber().scrub(clean) == clean
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ({"tokens": None, "hasPassword": True}, {"tokens": None, "hasPassword": True}),
+        ({"password": 1234}, {"password": "******"}),
+        ({"url": "https://u:p@h/x?a=b"}, {"url": "https://******@h/x?a=b"}),
+        ({"mail": "someone@example.org"}, {"mail": "someone@example.org"}),
+        ({"at": "kafka://host:9092"}, {"at": "kafka://host:9092"}),
+        ({"my_pin": "1234"}, {"my_pin": "******"}),
+    ],
+)
+def test_values_are_masked_and_the_rest_is_kept(
+    told: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    scrubbed = Scrubber(("my_.*pin",)).scrub(json.dumps(told).encode())
+    assert json.loads(scrubbed) == expected
