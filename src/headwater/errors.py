@@ -6,6 +6,7 @@
     ├── UnknownName          a name that fits nothing the server knows
     ├── ServerUnreachable    the lineage server did not answer
     ├── RequestRefused       the lineage server answered with an error
+    ├── KeyMissing           the server may not listen beyond loopback without a key
     ├── AddressUnavailable   the server cannot listen where it was told to
     ├── StoreError           the lineage store cannot be used
     │   ├── UnknownStore     an address that names no kind of store
@@ -122,6 +123,18 @@ class AddressUnavailable(HeadwaterError):
         super().__init__(
             f"the server cannot listen on {host}:{port}: {reason}",
             hint="Stop what listens there, or pass another --port (and --host)",
+        )
+
+
+class KeyMissing(HeadwaterError):
+    """The server was asked to listen beyond loopback, where anyone could ask, and has no key."""
+
+    def __init__(self, host: str) -> None:
+        self.host = host
+        super().__init__(
+            f"without a key the server serves this machine only, and not {host}",
+            hint="Make one with `headwater key create NAME --scope admin --store …`, or pass "
+            "--open if something else asks who comes",
         )
 
 

@@ -2,6 +2,7 @@
 
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -23,6 +24,7 @@ class ServerProcess:
         self.port = _free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: subprocess.Popen[bytes] | None = None
+        self.verify: ssl.SSLContext | bool = True
         self.api = Api(httpx.Client(base_url=self.url, timeout=60), store_url)
 
     def start(self) -> "ServerProcess":
@@ -40,7 +42,7 @@ class ServerProcess:
 
     def _is_up(self) -> bool:
         try:
-            return httpx.get(f"{self.url}/health", timeout=5).status_code == 200
+            return httpx.get(f"{self.url}/health", timeout=5, verify=self.verify).status_code == 200
         except httpx.TransportError:
             return False
 

@@ -15,6 +15,7 @@ from headwater.cli.events import events
 from headwater.cli.help import EPILOG, Command, Front
 from headwater.cli.history import diff, impact, origin
 from headwater.cli.jobs import job, worker
+from headwater.cli.keys import key
 from headwater.cli.lineage import lineage
 from headwater.cli.output import err
 from headwater.cli.runs import runs
@@ -55,6 +56,7 @@ def _root(
 for command in (lineage, impact, origin, diff, runs, events, search, watch):
     app.command(rich_help_panel="Lineage", cls=Command)(command)
 app.command(rich_help_panel="Server", cls=Command)(server)
+app.add_typer(key, rich_help_panel="Server")
 capture.register(app)
 app.command(rich_help_panel="Pipeline", cls=Command)(worker)
 app.add_typer(connector, rich_help_panel="Pipeline")

@@ -48,6 +48,22 @@ def server(
             metavar="NAME=URL",
         ),
     ] = None,
+    open_: Annotated[
+        bool,
+        typer.Option(
+            "--open",
+            envvar="HEADWATER_OPEN",
+            help="Serve beyond this machine without keys: something else asks who comes.",
+        ),
+    ] = False,
+    tls_cert: Annotated[
+        str | None,
+        typer.Option(envvar="HEADWATER_TLS_CERT", metavar="FILE", help="Certificate, for HTTPS."),
+    ] = None,
+    tls_key: Annotated[
+        str | None,
+        typer.Option(envvar="HEADWATER_TLS_KEY", metavar="FILE", help="Its private key."),
+    ] = None,
     log_level: Annotated[
         str | None,
         typer.Option(
@@ -68,6 +84,9 @@ def server(
         max_body=max_body,
         connect=parse_clusters(",".join(connect)) if connect else None,
         log_level=log_level,
+        open=open_ or None,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
     )
     logging.basicConfig(
         level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s"

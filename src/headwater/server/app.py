@@ -5,6 +5,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from ipaddress import ip_address
 from time import perf_counter
 from typing import Any
 
@@ -33,8 +34,10 @@ from headwater.server.api.overview import Overview
 from headwater.server.api.page import page
 from headwater.server.api.pipelines import Pipelines
 from headwater.server.api.runs import Runs
+from headwater.server.api.session import Session
 from headwater.server.api.stream import Streams
 from headwater.server.clusters import Clusters
+from headwater.server.guard import Guard, guarded
 from headwater.server.live import Live
 from headwater.server.metrics import LAPSED, timer
 from headwater.server.scrubbing import Scrubber
@@ -66,6 +69,7 @@ _HANDLERS = (
     Tags,
     Search,
     Pipelines,
+    Session,
     Health,
     Documents,
 )
@@ -89,7 +93,10 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
     live = Live(store.database, settings.live_check)
     store.writer.committed = live.nudge
     clusters = Clusters(settings.connect)
-    service = Service(store, Reader(store.database, store.rules), settings, live, clusters)
+    is_open = settings.open or is_loopback(settings.host)
+    guard = Guard(store, is_open=is_open, rate=settings.rate)
+    reader = Reader(store.database, store.rules)
+    service = Service(store, reader, settings, live, clusters, guard)
 
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
@@ -134,7 +141,19 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
         ),
         debug=False,
     )  # fmt: skip
-    return _outermost(page(express(app, service))), service
+    origins = frozenset(settings.cors)
+    inner = guarded(
+        page(express(app, service)), guard, origins=origins, is_tls=settings.tls_cert is not None
+    )
+    return _outermost(inner), service
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is reached from this machine only."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _first_namespace(session: Any, unit: Any) -> None:

@@ -21,6 +21,9 @@ WATCHING = Gauge("headwater_watching", "Clients of the live stream", registry=RE
 DROPPED = Counter(
     "headwater_watching_dropped", "Clients let go because they did not keep up", registry=REGISTRY
 )
+REFUSED = Counter(
+    "headwater_requests_refused", "Requests without the right key, or too many", registry=REGISTRY
+)
 STORE_BYTES = Gauge("headwater_store_bytes", "Size of the store", registry=REGISTRY)
 
 

@@ -5,8 +5,8 @@ import socket
 
 import uvicorn
 
-from headwater.errors import AddressUnavailable
-from headwater.server.app import assemble
+from headwater.errors import AddressUnavailable, KeyMissing
+from headwater.server.app import assemble, is_loopback
 from headwater.server.live import Live
 from headwater.server.settings import Settings
 
@@ -14,10 +14,14 @@ from headwater.server.settings import Settings
 def serve(settings: Settings) -> None:
     """Serve; SIGTERM and Ctrl-C finish what was accepted.
 
-    Raises: AddressUnavailable, UnknownStore, StoreUnreachable.
+    Raises: AddressUnavailable, UnknownStore, StoreUnreachable, KeyMissing.
     """
     listener = _listen(settings.host, settings.port)
     app, service = assemble(settings)
+    if not (service.guard.has_keys or settings.open or is_loopback(settings.host)):
+        service.store.close()
+        listener.close()
+        raise KeyMissing(settings.host)
     # A large answer is many objects that soon go: looking for cycles among them took half
     # the time of a graph of 3,000 nodes.
     gc.collect()
@@ -30,6 +34,8 @@ def serve(settings: Settings) -> None:
         http="httptools",
         timeout_graceful_shutdown=30,
         server_header=False,
+        ssl_certfile=settings.tls_cert,
+        ssl_keyfile=settings.tls_key,
     )
     with listener:
         _Server(config, service.live).run(sockets=[listener])

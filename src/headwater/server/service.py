@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from headwater.server.answers.reading import Reader
 from headwater.server.clusters import Clusters
+from headwater.server.guard import Guard
 from headwater.server.live import Live
 from headwater.server.settings import Settings
 from headwater.server.store.store import Store
@@ -22,6 +23,7 @@ class Service(NamedTuple):
     settings: Settings
     live: Live
     clusters: Clusters
+    guard: Guard
 
     def change(self, how: Callable[..., None], *args: Any) -> None:
         """Make a change of `store.changes`, and wait until it is on disk."""

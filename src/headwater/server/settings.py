@@ -22,6 +22,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     live_check: float = 0.25
     log_level: str = "info"
     mask: tuple[str, ...] = ()
+    open: bool = False
+    rate: float = 0.0
+    cors: tuple[str, ...] = ()
+    tls_cert: str | None = None
+    tls_key: str | None = None
     connect: tuple[tuple[str, str], ...] = ()
 
 
@@ -41,6 +46,11 @@ def parse_aliases(text: str) -> tuple[tuple[str, str], ...]:
             )
         rules.append((old, new))
     return (*rules, *DEFAULT_ALIASES)
+
+
+def parse_switch(text: str) -> bool:
+    """Read a yes or no."""
+    return text.strip().lower() in ("1", "true", "yes", "on")
 
 
 def parse_list(text: str) -> tuple[str, ...]:
@@ -99,6 +109,11 @@ _VARIABLES = {
     "live_check": float,
     "log_level": str,
     "mask": parse_list,
+    "open": parse_switch,
+    "rate": float,
+    "cors": parse_list,
+    "tls_cert": str,
+    "tls_key": str,
     "connect": parse_clusters,
 }
 

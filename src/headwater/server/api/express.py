@@ -8,9 +8,11 @@ error is told.
 from typing import Any
 
 from litestar.enums import ScopeType
+from litestar.exceptions import HTTPException
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from headwater.errors import HeadwaterError
+from headwater.server.api.ingest import require_covered
 from headwater.server.metrics import EVENTS
 from headwater.server.service import Service
 from headwater.server.store.database import DATABASE_ERRORS
@@ -35,8 +37,12 @@ def express(app: ASGIApp, service: Service) -> ASGIApp:
         if body is None:
             return  # the client has gone
         try:
-            await service.store.ingest_soon([service.store.read(body)])
-        except (HeadwaterError, *DATABASE_ERRORS):
+            event = service.store.read(body)
+            key = scope["state"].get("key")
+            if key is not None and key.namespace:
+                require_covered(key, event)
+            await service.store.ingest_soon([event])
+        except (HeadwaterError, HTTPException, *DATABASE_ERRORS):
             await app(scope, _replay(body, receive), send)
             return
         EVENTS.inc()

@@ -15,6 +15,7 @@ from headwater.model.events import Event
 from headwater.server.metrics import EVENTS, REJECTED
 from headwater.server.service import Service
 from headwater.server.settings import Settings
+from headwater.server.store.keys import Key
 
 _array = msgspec.json.Decoder(list[msgspec.Raw])
 _TOGETHER = 500  # events of one request that share a commit, so that others get their turn
@@ -60,9 +61,13 @@ class Ingest(Controller):
     ) -> Response[bytes]:
         """Store one OpenLineage event, or an array of them with a result for each."""
         body = await _body(request, service.settings, _JSON)
+        key = _key(request)
         if body.lstrip(b" \t\r\n")[:1] == b"[":
-            return await _store_each(service, _elements(body))
-        await service.store.ingest_soon([_read(service, body)])
+            return await _store_each(service, _elements(body), key)
+        event = _read(service, body)
+        if key is not None:
+            require_covered(key, event)
+        await service.store.ingest_soon([event])
         EVENTS.inc()
         return Response(b"", status_code=201, media_type=MediaType.JSON)
 
@@ -72,7 +77,8 @@ class Ingest(Controller):
     ) -> Response[bytes]:
         """Store newline-delimited events, with a result for each."""
         body = await _body(request, service.settings, _LINES)
-        return await _store_each(service, [line for line in body.splitlines() if line.strip()])
+        lines = [line for line in body.splitlines() if line.strip()]
+        return await _store_each(service, lines, _key(request))
 
 
 def _read(service: Service, raw: bytes) -> Event:
@@ -92,14 +98,35 @@ def _elements(body: bytes) -> list[bytes]:
         raise EventRejected("", "the body is nested too deeply") from None
 
 
-async def _store_each(service: Service, raws: Iterable[bytes]) -> Response[bytes]:
+def _key(request: Request[Any, Any, Any]) -> Key | None:
+    key: Key | None = request.scope["state"].get("key")
+    return key
+
+
+def require_covered(key: Key, event: Event) -> None:
+    """See that a key may speak for a job, or of a dataset.
+
+    Raises: Problem.
+    """
+    part = event.dataset
+    namespace = event.job[0] if event.job else part.namespace if part else ""
+    if not key.covers(namespace):
+        raise Problem(403, f"the key {key.name!r} is for namespaces that begin {key.namespace!r}")
+
+
+async def _store_each(service: Service, raws: Iterable[bytes], key: Key | None) -> Response[bytes]:
     """Store what is in order, each event whole or not at all, and tell of each."""
     results: list[dict[str, Any]] = []
     events = []
     for raw in raws:
         try:
-            events.append(service.store.read(raw))
+            event = service.store.read(raw)
+            if key is not None:
+                require_covered(key, event)
+            events.append(event)
             results.append({"status": 201})
+        except Problem as problem:
+            results.append({"status": problem.status_code, "errors": [problem.detail]})
         except EventRejected as error:
             results.append({"status": 422 if error.field else 400, "errors": [error.message]})
     for start in range(0, len(events), _TOGETHER):

@@ -183,6 +183,31 @@ feed = Table(
     Column("body", LargeBinary, nullable=False),
 )
 
+# Who may ask: of a key only its hash is kept.
+api_key = Table(
+    "api_key",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("hash", LargeBinary(32), nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    Column("scopes", Text, nullable=False),
+    Column("namespace", Text, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Column("revoked_at", Moment),
+)
+
+# What admins did, and what was deleted.
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("at", Moment, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+)
+
 # What one event said of one dataset.
 touch = Table(
     "touch",

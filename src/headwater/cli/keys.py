@@ -1,0 +1,106 @@
+"""`headwater key`: who may ask a lineage server, and for what."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headwater.cli.help import Command
+from headwater.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from headwater.server.store.database import Database
+
+key = typer.Typer(
+    name="key", help="Make, list and revoke API keys of a lineage server.", no_args_is_help=True
+)
+Store = Annotated[
+    str,
+    typer.Option(
+        envvar="HEADWATER_STORE",
+        help="The server's store: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
+    ),
+]
+_STORE = "sqlite:///headwater.db"
+Name = Annotated[str, typer.Argument(metavar="NAME", help="What the key is called.")]
+
+
+@key.command(cls=Command)
+def create(
+    name: Name,
+    scope: Annotated[
+        list[str], typer.Option(metavar="SCOPE", help="read, write or admin; may be repeated.")
+    ],
+    namespace: Annotated[
+        str,
+        typer.Option(metavar="PREFIX", help="Write only to namespaces that begin with this."),
+    ] = "",
+    store: Store = _STORE,
+) -> None:
+    """Make a key, which is shown this once.
+
+    From the first key on the server asks everyone for one.
+    """
+    from headwater.cli.output import note
+    from headwater.server.store.keys import create_key
+
+    database = _open(store)
+    try:
+        made = create_key(database, name, scope, namespace)
+    finally:
+        database.close()
+    typer.echo(made)
+    note("keep it: it is not shown again; send it as `Authorization: Bearer KEY`")
+
+
+@key.command("list", cls=Command)
+def list_(store: Store = _STORE, as_json: AsJson = False) -> None:
+    """List keys, without the keys themselves."""
+    from headwater.cli.output import moment_text, note, write_json, write_table
+    from headwater.server.answers.reading import maybe_moment, moment
+    from headwater.server.store.keys import list_keys
+
+    database = _open(store)
+    try:
+        with database.reading() as session:
+            found = [*list_keys(session).values()]
+    finally:
+        database.close()
+    if as_json:
+        write_json([one._asdict() | {
+            "scopes": sorted(one.scopes), "created_at": moment(one.created_at),
+            "revoked_at": maybe_moment(one.revoked_at),
+        } for one in found])  # fmt: skip
+    elif found:
+        rows = [
+            [
+                one.name, ",".join(sorted(one.scopes)), one.namespace or "-",
+                moment_text(moment(one.created_at)), moment_text(maybe_moment(one.revoked_at)),
+            ]
+            for one in found
+        ]  # fmt: skip
+        write_table(["NAME", "SCOPES", "NAMESPACES", "CREATED (UTC)", "REVOKED (UTC)"], rows)
+    else:
+        note("no keys: the server serves its own machine only, and everyone there")
+
+
+@key.command(cls=Command)
+def revoke(name: Name, store: Store = _STORE) -> None:
+    """Let a key be valid no more; servers know within a second."""
+    from headwater.cli.output import note
+    from headwater.server.store.keys import revoke_key
+
+    database = _open(store)
+    try:
+        revoke_key(database, name)
+    finally:
+        database.close()
+    note(f"{name} is revoked")
+
+
+def _open(store: str) -> "Database":
+    from headwater.server.store.database import open_database
+    from headwater.server.store.migrate import migrate
+
+    database = open_database(store)
+    migrate(database)
+    return database

@@ -1,0 +1,265 @@
+"""Who may do what: every endpoint with every scope, and the manners of keys."""
+
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from litestar import Litestar
+from litestar.testing import TestClient
+
+from headwater.cli.main import main
+from headwater.server.app import _HANDLERS, make_app
+from headwater.server.guard import needed
+from headwater.server.settings import Settings
+from headwater.server.store.database import open_database
+from headwater.server.store.keys import SCOPES, create_key, revoke_key
+from server.events import as_bytes, dataset, dataset_event, run_event
+from server.process import ServerProcess
+from server.stores import Stores
+
+TABLE = Path(__file__).parents[2] / "docs" / "endpoints.md"
+_JSON = {"content-type": "application/json"}
+
+
+def _routes() -> list[tuple[str, str]]:
+    """Every method and path that the server has."""
+    app = Litestar([*_HANDLERS], openapi_config=None)
+    found = {
+        (method, route.path_format)
+        for route in app.routes
+        for method in getattr(route, "methods", ())
+        if method not in ("OPTIONS", "HEAD")
+    }
+    return sorted(found, key=lambda pair: (pair[1], pair[0]))
+
+
+def _signed(key: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {key}"}
+
+
+@pytest.fixture
+def guarded(stores: Stores) -> Iterator[tuple[TestClient[Any], dict[str, str]]]:
+    """A server with a key of each scope."""
+    url = stores.new("sqlite")
+    database = open_database(url)
+    keys = {scope: create_key(database, scope, [scope], "") for scope in SCOPES}
+    database.close()
+    with TestClient(make_app(Settings(store=url))) as client:
+        yield client, keys
+    stores.drop(url)
+
+
+def test_every_endpoint_with_every_scope(
+    guarded: tuple[TestClient[Any], dict[str, str]],
+) -> None:
+    client, keys = guarded
+    lines = []
+    for method, path in _routes():
+        told: dict[str, str] = {}
+        for who in ("nobody", *SCOPES):
+            headers = _signed(keys[who]) if who in keys else {}
+            if path == "/api/v1/stream" and who in ("read", "admin"):
+                headers |= {"Last-Event-ID": "wrong"}  # it would go on for ever
+            address = path.replace("{", "").replace("}", "")
+            code = client.request(method, address, headers=headers).status_code
+            assert code != 500, (method, path, who)
+            told[who] = str(code) if code in (401, 403) else "200"
+        wanted = needed(method, path)
+        expected = {
+            who: "200" if wanted is None or who in (wanted, "admin")
+            else "401" if who == "nobody" else "403"
+            for who in told
+        }  # fmt: skip
+        assert told == expected, (method, path)
+        lines.append(f"| `{method} {path}` | {' | '.join(told.values())} |")
+    page = TABLE.read_text()
+    assert "\n".join(lines) in page, "docs/endpoints.md is to hold:\n" + "\n".join(lines)
+
+
+def test_a_key_is_asked_for_from_the_first_one_on(stores: Stores) -> None:
+    url = stores.new("sqlite")
+    with TestClient(make_app(Settings(store=url))) as client:
+        assert client.get("/api/v1/session").json() == {
+            "required": False, "scopes": None, "name": None,
+        }  # fmt: skip
+        assert client.get("/api/v1/namespaces").status_code == 200
+        database = open_database(url)
+        key = create_key(database, "page", ["read", "write"], "")
+        _until(lambda: client.get("/api/v1/namespaces").status_code == 401)
+        session = client.get("/api/v1/session", headers=_signed(key)).json()
+        assert session == {"required": True, "scopes": ["read", "write"], "name": "page"}
+        assert client.get("/api/v1/session").json()["required"] is True
+        assert client.get("/api/v1/session", headers=_signed("wrong")).status_code == 401
+        refused = client.get("/api/v1/namespaces", headers=_signed("hw_wrong"))
+        assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
+        assert client.get("/health").status_code == 200
+        revoke_key(database, "page")
+        _until(lambda: client.get("/api/v1/namespaces", headers=_signed(key)).status_code == 401)
+        with database.reading() as session_:
+            kept = repr(session_.all("SELECT * FROM api_key"))
+        assert key not in kept
+        database.close()
+    stores.drop(url)
+
+
+def _until(is_so: Any) -> None:
+    import time
+
+    until = time.monotonic() + 20
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def test_a_key_for_some_namespaces_writes_only_there(stores: Stores) -> None:
+    url = stores.new("sqlite")
+    database = open_database(url)
+    key = create_key(database, "team", ["read", "write", "admin"], "jobs")
+    database.close()
+    other = run_event() | {"job": {"namespace": "elsewhere", "name": "x"}}
+    with TestClient(make_app(Settings(store=url))) as client:
+        client.headers = httpx.Headers(_signed(key) | _JSON)
+        send = "/api/v1/lineage"
+        assert client.post(send, content=as_bytes(run_event())).status_code == 201
+        assert client.post(send, content=as_bytes(other)).status_code == 403
+        told = dataset_event(0, dataset("t", "db"))
+        assert client.post(send, content=as_bytes(told)).status_code == 403
+        both = client.post(send, content=as_bytes([run_event("START"), other]))
+        assert (both.status_code, [r["status"] for r in both.json()["results"]]) == (
+            207, [201, 403])  # fmt: skip
+        assert client.put("/api/v1/namespaces/jobs-2", json={"ownerName": "x"}).status_code == 200
+        assert client.put("/api/v1/namespaces/else", json={"ownerName": "x"}).status_code == 403
+        assert client.put("/api/v1/tags/x", json={}).status_code == 403
+        assert client.get("/api/v1/namespaces").status_code == 200
+    stores.drop(url)
+
+
+def test_a_key_that_asks_too_much_is_told_to_wait(stores: Stores) -> None:
+    url = stores.new("sqlite")
+    database = open_database(url)
+    key, other = (create_key(database, name, ["read"], "") for name in ("a", "b"))
+    database.close()
+    with TestClient(make_app(Settings(store=url, rate=2.0))) as client:
+        codes = [
+            client.get("/api/v1/namespaces", headers=_signed(key)).status_code for _ in range(40)
+        ]
+        assert {*codes} == {200, 429}
+        refused = client.get("/api/v1/namespaces", headers=_signed(key))
+        assert (refused.status_code, int(refused.headers["retry-after"]) >= 1) == (429, True)
+        assert client.get("/api/v1/namespaces", headers=_signed(other)).status_code == 200
+    stores.drop(url)
+
+
+def test_deletions_are_written_down(guarded: tuple[TestClient[Any], dict[str, str]]) -> None:
+    client, keys = guarded
+    headers = _signed(keys["admin"])
+    client.post("/api/v1/lineage", content=as_bytes(run_event()), headers=headers | _JSON)
+    assert client.delete("/api/v1/namespaces/jobs/jobs/job", headers=headers).status_code == 200
+    assert client.delete("/api/v1/namespaces/no/jobs/such", headers=headers).status_code == 404
+    told = client.get("/api/v1/audit", headers=headers).json()["audit"]
+    assert [(t["who"], t["action"], t["target"]) for t in told][:2] == [
+        ("admin", "DELETE", "/api/v1/namespaces/jobs/jobs/job"),
+        ("command line", "key created", "admin"),
+    ]
+
+
+def test_headers_are_safe_and_others_are_let_in_only_if_named(stores: Stores) -> None:
+    url = stores.new("sqlite")
+    friend, stranger = {"origin": "https://friend.example"}, {"origin": "https://evil.example"}
+    with TestClient(make_app(Settings(store=url))) as client:
+        answer = client.get("/api/v1/namespaces", headers=friend)
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert answer.headers["x-frame-options"] == "DENY"
+        assert "access-control-allow-origin" not in answer.headers
+        asked = client.options("/api/v1/lineage", headers=friend)
+        assert "access-control-allow-origin" not in asked.headers
+    with TestClient(make_app(Settings(store=url, cors=("https://friend.example",)))) as client:
+        asked = client.options("/api/v1/lineage", headers=friend)
+        assert (asked.status_code, asked.headers["access-control-allow-origin"]) == (
+            204, friend["origin"])  # fmt: skip
+        refused = client.get("/api/v1/namespaces", headers=stranger)
+        assert "access-control-allow-origin" not in refused.headers
+    stores.drop(url)
+
+
+def test_without_keys_the_server_stays_on_its_machine(stores: Stores, tmp_path: Path) -> None:
+    url = stores.new("sqlite")
+    command = [sys.executable, "-m", "headwater.cli.main", "server", "--host", "0.0.0.0"]
+    done = subprocess.run(
+        [*command, "--port", "0", "--store", url],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 1
+    assert "without a key the server serves this machine only" in done.stderr
+    assert "headwater key create" in done.stderr
+
+
+def test_keys_on_the_command_line(stores: Stores, capsys: pytest.CaptureFixture[str]) -> None:
+    url = stores.new("sqlite")
+    with pytest.raises(SystemExit) as end:
+        main(["key", "create", "ci", "--scope", "write", "--namespace", "ci", "--store", url])
+    assert not end.value.code
+    made = capsys.readouterr().out.strip()
+    assert made.startswith("hw_")
+    with pytest.raises(SystemExit):
+        main(["key", "list", "--store", url])
+    listed = capsys.readouterr().out
+    assert ("ci" in listed, "write" in listed, made in listed) == (True, True, False)
+    for args, code in ((["revoke", "ci"], 0), (["revoke", "ci"], 2),
+                       (["create", "x", "--scope", "root"], 2)):  # fmt: skip
+        with pytest.raises(SystemExit) as end:
+            main(["key", *args, "--store", url])
+        assert (end.value.code or 0) == code, args
+    stores.drop(url)
+
+
+def test_tls_by_certificate_files(stores: Stores, tmp_path: Path) -> None:
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    _make_certificate(certificate, key)
+    url = stores.new("sqlite")
+    options = ("--tls-cert", str(certificate), "--tls-key", str(key))
+    server = ServerProcess(url, tmp_path / "log", *options)
+    server.verify = ssl.create_default_context(cafile=str(certificate))
+    server.url = f"https://localhost:{server.port}"
+    with server:
+        answer = httpx.get(f"{server.url}/health", verify=server.verify)
+        assert answer.status_code == 200
+        assert "max-age" in answer.headers["strict-transport-security"]
+    stores.drop(url)
+
+
+def _make_certificate(certificate: Path, key: Path) -> None:
+    from datetime import UTC, datetime, timedelta
+
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    private = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    start = datetime.now(UTC) - timedelta(days=1)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(private.public_key())
+        .serial_number(1)
+        .not_valid_before(start)
+        .not_valid_after(start + timedelta(days=30))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(private, hashes.SHA256())
+    )
+    certificate.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    form = serialization.PrivateFormat.TraditionalOpenSSL
+    none = serialization.NoEncryption()
+    key.write_bytes(private.private_bytes(serialization.Encoding.PEM, form, none))
