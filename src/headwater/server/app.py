@@ -33,6 +33,7 @@ from headwater.server.api.listing import Listing
 from headwater.server.api.overview import Overview
 from headwater.server.api.page import page
 from headwater.server.api.pipelines import Pipelines
+from headwater.server.api.run_lineage import RunLineage
 from headwater.server.api.runs import Runs
 from headwater.server.api.session import Session
 from headwater.server.api.stream import Streams
@@ -66,6 +67,7 @@ _HANDLERS = (
     Datasets,
     Jobs,
     Runs,
+    RunLineage,
     Tags,
     Search,
     Pipelines,

@@ -43,7 +43,7 @@ class Runs(Controller):
         if kind.lower() not in ("run", "job"):
             raise BadParameters("query param type must be one of [JOB, RUN]")
         with service.reader.open() as reading:
-            row = _run(reading, run_id)
+            row = find_run(reading, run_id)
             said = row.facets if kind.lower() == "run" else row.job_facets
             book = FacetBook(reading, [said])
             facets = book.run(said) if kind.lower() == "run" else book.job(said)
@@ -58,7 +58,7 @@ class Runs(Controller):
             raise BadRequest(detail="HTTP 404 Not Found", status_code=404)
         time = time_of("at", at, now())
         with service.reader.open() as reading:
-            row = _run(reading, run_id)
+            row = find_run(reading, run_id)
             job = reading.session.all(
                 "SELECT n.name, j.name FROM job j JOIN namespace n ON n.id = j.namespace "
                 "WHERE j.id = ?", row.job,
@@ -68,7 +68,11 @@ class Runs(Controller):
         return run_answer(service, run_id)
 
 
-def _run(reading: Reading, run_id: str) -> RunRow:
+def find_run(reading: Reading, run_id: str) -> RunRow:
+    """A run by its id.
+
+    Raises: BadRequest, NotFound.
+    """
     uuid = uuid_bytes(run_id)
     if uuid is None:
         raise BadRequest(detail="HTTP 404 Not Found", status_code=404)
@@ -81,6 +85,6 @@ def _run(reading: Reading, run_id: str) -> RunRow:
 def run_answer(service: Service, run_id: str, status: int = 200) -> Response[bytes]:
     """A run by id, as an answer."""
     with service.reader.open() as reading:
-        row = _run(reading, run_id)
+        row = find_run(reading, run_id)
         found = RunWriter(reading, [row]).write(row)
     return answer(found, status)

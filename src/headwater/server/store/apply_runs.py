@@ -58,7 +58,8 @@ class RunApplier:
         if run.state != before:
             self.unit.feed.run(run.uuid, self.unit.job_name(run.job), run.state, event)
         if "headwater_progress" in event.run_facets:
-            self.unit.feed.progress(run.uuid, self.unit.job_name(run.job), event)
+            for told in self.unit.feed.progress(run.uuid, self.unit.job_name(run.job), event):
+                self.unit.put("snapshot", told, stamp[2], run.id)
         return run
 
     def _move(self, run: RunRow, job: JobRow, stamp: Stamp) -> None:

@@ -110,15 +110,16 @@ class Feed:
         """Note that a run which only its children speak for is in another state."""
         self.entries.append(RunChange(run, *job, state, at, None))
 
-    def progress(self, run: bytes, job: tuple[str, str], event: Event) -> None:
-        """Note how far a run is."""
+    def progress(self, run: bytes, job: tuple[str, str], event: Event) -> list[str]:
+        """Note how far a run is; give the Iceberg snapshots that it tells of."""
         told: ProgressFacet | None = read_leniently(event.run_facets, "headwater_progress")
         if told is None:
-            return
+            return []
         lags = [source.lag for source in told.sources or () if source.lag is not None]
         rate = told.processed_rows_per_second or told.input_rows_per_second
         lag = max(lags, default=None)
         self.entries.append(Progress(run, *job, event.time, told.rows, rate, lag, told.watermark))
+        return [*dict.fromkeys(told.snapshots or ())]
 
     def graph(self, kind: str, at: int, *, job: int = 0, dataset: int = 0) -> None:
         """Note that the graph changed around a job, a dataset or both."""

@@ -183,6 +183,16 @@ feed = Table(
     Column("body", LargeBinary, nullable=False),
 )
 
+# The events that told of Iceberg snapshots.
+snapshot = Table(
+    "snapshot",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("seq", BigInteger, primary_key=True),
+    Column("run", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 # Who may ask: of a key only its hash is kept.
 api_key = Table(
     "api_key",

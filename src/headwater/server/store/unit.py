@@ -344,7 +344,7 @@ _UPSERT = {
 }
 _ADDED = (
     "event", "touch", "schema", "field_name", "schema_field", "mapping",
-    "mapping_input", "alias", "search",
+    "mapping_input", "alias", "snapshot", "search",
 )  # fmt: skip
 _ADD = {name: add(tables.metadata.tables[name]) for name in _ADDED if name != "search"} | {
     "event": insert(tables.event),

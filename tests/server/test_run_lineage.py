@@ -1,0 +1,76 @@
+"""Lineage run by run: versions, offsets, snapshots, and who came before and after."""
+
+from typing import Any
+from urllib.parse import quote
+
+from server.api import Api
+from server.events import dataset, facet, run_event, run_id
+
+_KAFKA, _LAKE = "kafka://b:9092", "s3://lake"
+
+
+def _progress(start: int, end: int, *snapshots: str) -> dict[str, Any]:
+    offsets = [{"orders": {"0": at, "1": 10 * at}} for at in (start, end)]
+    source = {"startOffset": offsets[0], "endOffset": offsets[1], "lag": 0}
+    return facet(rows=end, sources=[source], snapshots=[*snapshots])
+
+
+def _pipeline(api: Api) -> None:
+    orders, table = dataset("orders", _KAFKA), dataset("default/orders", _LAKE)
+    api.send(
+        run_event("START", 0, run="gen", job="generator", outputs=[orders]),
+        run_event("START", 1, run="sink", job="sink", inputs=[orders], outputs=[table]),
+        run_event("RUNNING", 2, run="sink", job="sink", headwater_progress=_progress(5, 7, "11")),
+        run_event("RUNNING", 3, run="sink", job="sink",
+                  headwater_progress=_progress(7, 9, "12", "13")),
+        run_event("COMPLETE", 4, run="stats", job="stats", inputs=[table], outputs=["stats"]),
+        run_event("COMPLETE", 5, run="sink", job="sink"),
+    )  # fmt: skip
+
+
+def test_a_run_tells_versions_offsets_and_snapshots(api: Api) -> None:
+    _pipeline(api)
+    told = api.get(f"/runs/{run_id('sink')}/lineage")
+    assert told["run"]["state"] == "COMPLETED"
+    (source,), (sink,) = told["inputs"], told["outputs"]
+    assert source["nodeId"] == f"dataset:{_KAFKA}:orders"
+    assert source["offsets"] == {"0": {"from": 5, "to": 9}, "1": {"from": 50, "to": 90}}
+    assert sink["snapshots"] == ["11", "12", "13"]
+    assert sink["version"] == api.dataset("default/orders", _LAKE)["currentVersion"]
+
+
+def test_a_run_tells_the_runs_on_both_sides(api: Api) -> None:
+    _pipeline(api)
+    told = api.get(f"/runs/{run_id('sink')}/lineage")
+    assert told["upstreamRuns"] == [{
+        "runId": run_id("gen"), "job": {"namespace": "jobs", "name": "generator"},
+        "via": f"dataset:{_KAFKA}:orders",
+    }]  # fmt: skip
+    assert [run["runId"] for run in told["downstreamRuns"]] == [run_id("stats")]
+    upstream = api.get(f"/runs/{run_id('stats')}/lineage")["upstreamRuns"]
+    assert [run["runId"] for run in upstream] == [run_id("sink")]
+    api.send(
+        run_event("COMPLETE", 6, run="again", job="sink",
+                  outputs=[dataset("default/orders", _LAKE)]),
+        run_event("COMPLETE", 7, run="late", job="stats",
+                  inputs=[dataset("default/orders", _LAKE)]),
+    )  # fmt: skip
+    later = api.get(f"/runs/{run_id('late')}/lineage")["upstreamRuns"]
+    assert [run["runId"] for run in later] == [run_id("again")]
+    assert api.status("/runs/nonsense/lineage") == 404
+    assert api.status(f"/runs/{run_id('nobody')}/lineage") == 404
+
+
+def test_a_snapshot_tells_the_offsets_it_holds(api: Api) -> None:
+    _pipeline(api)
+    path = f"/namespaces/{quote(_LAKE, '')}/datasets/{quote('default/orders', '')}/snapshots"
+    told = api.get(f"{path}/11/offsets")
+    assert told["runId"] == run_id("sink")
+    assert told["offsets"]["orders"]["0"] == {"from": 5, "to": 7}
+    both = api.get(f"{path}/13/offsets")
+    assert (both["snapshots"], both["offsets"]["orders"]["1"]) == (
+        ["12", "13"], {"from": 70, "to": 90})  # fmt: skip
+    assert api.status(f"{path}/99/offsets") == 404
+    assert (
+        api.status(f"/namespaces/{quote(_KAFKA, '')}/datasets/orders/snapshots/11/offsets") == 404
+    )

@@ -1,0 +1,117 @@
+"""Two servers on one PostgreSQL: a client of either sees all, and one may be killed."""
+
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from server.events import as_bytes, facet, run_event, run_id
+from server.process import ServerProcess
+from server.stores import Stores
+from server.streams import Told, Watcher
+
+_EVENTS = 400
+
+
+@pytest.fixture
+def pair(stores: Stores, tmp_path: Path) -> Iterator[tuple[ServerProcess, ServerProcess]]:
+    url = stores.new("postgresql")
+    with (
+        ServerProcess(url, tmp_path / "a.log") as one,
+        ServerProcess(url, tmp_path / "b.log") as two,
+    ):
+        yield one, two
+    stores.drop(url)
+
+
+class _Follower:
+    """A client that goes to the other server when its own is gone, with the last number."""
+
+    def __init__(self, urls: list[str]) -> None:
+        self.urls, self.told, self._is_done = urls, list[Told](), False
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        last, turn = 0, 0
+        while not self._is_done:
+            url = self.urls[turn % len(self.urls)]
+            turn += 1
+            with Watcher(url, after=last, types="run") as watcher:
+                while not watcher.ended.wait(0.05) and not self._is_done:
+                    pass
+            self.told += watcher.told
+            last = max([last, *(t.id or 0 for t in watcher.told)])
+
+    def stop(self) -> list[Told]:
+        self._is_done = True
+        self._thread.join(60)
+        return self.told
+
+
+def test_one_server_is_killed_under_load_and_nothing_is_lost_or_doubled(
+    pair: tuple[ServerProcess, ServerProcess],
+) -> None:
+    first, second = pair
+    followers = [_Follower([first.url, second.url]), _Follower([second.url, first.url])]
+    assert first.process is not None
+    killing = threading.Timer(1.0, first.process.kill)
+    killing.start()
+    resent = 0
+    for number in range(_EVENTS):
+        body = as_bytes(run_event("START", 0, run=f"r{number}"))
+        for url in (first.url, second.url) if number % 2 else (second.url, first.url):
+            try:
+                headers = {"content-type": "application/json"}
+                sent = httpx.post(f"{url}/api/v1/lineage", content=body, headers=headers)
+                if sent.status_code == 201:
+                    break
+            except httpx.TransportError:
+                resent += 1  # it may have been stored: sent again, to the other
+    killing.join()
+    assert first.process.wait(30) == -signal.SIGKILL
+    assert resent > 0
+    assert second.api.event_count() == _EVENTS
+    expected = {run_id(f"r{number}") for number in range(_EVENTS)}
+    with Watcher(second.url, after=0, types="run") as watcher:
+        everything = watcher.wait_for(_EVENTS)
+    assert Counter(t.data["runId"] for t in everything) == Counter(expected)
+    time.sleep(1)  # the last of them may be on their way to the followers
+    for follower in followers:
+        told = follower.stop()
+        assert Counter(t.data["runId"] for t in told) == Counter(expected)
+        assert [t.id for t in told] == sorted(t.id or 0 for t in told)
+
+
+def test_news_of_one_server_reach_the_clients_of_the_other(
+    pair: tuple[ServerProcess, ServerProcess],
+) -> None:
+    first, second = pair
+    with Watcher(first.url, types="run") as one, Watcher(second.url, types="run") as two:
+        for number, server in enumerate([first, second] * 5):
+            server.api.send(run_event("START", number, run=f"r{number}"))
+        told = [watcher.wait_for(10) for watcher in (one, two)]
+    assert told[0] == told[1]
+    assert [t.data["runId"] for t in told[0]] == [run_id(f"r{n}") for n in range(10)]
+
+
+def test_a_lease_that_runs_out_ends_the_run_once(
+    pair: tuple[ServerProcess, ServerProcess],
+) -> None:
+    first, second = pair
+    with Watcher(second.url, types="run") as watcher:
+        for number in range(20):
+            server = (first, second)[number % 2]
+            lease = facet(seconds=1)
+            server.api.send(run_event("START", 0, run=f"r{number}", headwater_lease=lease))
+        told = watcher.wait_for(40)
+        time.sleep(2.5)  # would either server end a run twice, it would be by now
+        aborted = [t.data["runId"] for t in watcher.told if t.data["state"] == "ABORTED"]
+    assert len(told) == 40
+    assert Counter(aborted) == Counter(run_id(f"r{n}") for n in range(20))
+    assert first.api.event_count() == 40
