@@ -74,6 +74,13 @@ dataset = Table(
     Column("declared_at", Moment, nullable=False),
     Index("dataset_name", "namespace", "name", unique=True),
     Index("dataset_root", "root"),
+    Index(
+        "dataset_shown",
+        "namespace",
+        "name",
+        sqlite_where=text("id = root AND NOT hidden"),
+        postgresql_where=text("id = root AND NOT hidden"),
+    ),
 )
 
 alias = Table(
