@@ -50,13 +50,18 @@ check: $(STAMP) ## Format, lint, types and layers
 
 # Suites with a Spark of their own run apart: a process holds only one. They start and kill real
 # processes, so that what fails on a busy machine is tried once more.
-SPARK_SUITES := tests/stack tests/capture tests/pipeline tests/demo
+SPARK_SUITES := tests/stack tests/capture tests/pipeline tests/demo tests/examples
 
 .PHONY: test
 test: $(STAMP) $(PAGE) ## Run every test
 	$(BIN)/python tools/page.py test
 	$(BIN)/pytest $(SPARK_SUITES:%=--ignore=%)
 	for suite in $(SPARK_SUITES); do $(BIN)/pytest $$suite || $(BIN)/pytest --last-failed $$suite || exit 1; done
+
+.PHONY: dist
+dist: $(STAMP) $(PAGE) ## Build the wheel and the source archive into dist
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
 
 .PHONY: kills
 kills: $(STAMP) ## Kill the worker ten times under load, and count every order

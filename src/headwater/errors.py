@@ -7,6 +7,7 @@
     ├── ServerUnreachable    the lineage server did not answer
     ├── RequestRefused       the lineage server answered with an error
     ├── KeyMissing           the server may not listen beyond loopback without a key
+    ├── ServerExtraMissing   a package of the `server` extra is not installed
     ├── AddressUnavailable   the server cannot listen where it was told to
     ├── StoreError           the lineage store cannot be used
     │   ├── UnknownStore     an address that names no kind of store
@@ -112,6 +113,17 @@ class RequestRefused(HeadwaterError):
         super().__init__(
             f"{url} answered {status}: {reason}",
             hint=_REFUSED.get(status // 100 if status != _NOT_FOUND else status, _ODD),
+        )
+
+
+class ServerExtraMissing(HeadwaterError):
+    """A package of the `server` extra is not installed."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+        super().__init__(
+            f"the lineage server needs the Python package {package}",
+            hint="Install it with: pip install 'headwater[server]'",
         )
 
 
@@ -355,7 +367,7 @@ class PipelineExtraMissing(PipelineError):
         self.package = package
         super().__init__(
             f"the pipeline needs the Python package {package}",
-            hint="Install it with: pip install 'headwater[pipeline,server]'",
+            hint="Install it with: pip install 'headwater[pipeline,server,stack]'",
         )
 
 

@@ -6,7 +6,11 @@ from typing import Annotated
 
 import typer
 
+from headwater.cli.extras import needs
+from headwater.errors import ServerExtraMissing
 
+
+@needs(ServerExtraMissing)
 def server(
     host: Annotated[
         str | None,

@@ -5,6 +5,8 @@ import sys
 from headwater.stack.ports import HOST
 from headwater.stack.service import Service, Site, Tool, get_json
 
+_CLUSTERS = ("worker", "connect")
+
 
 def _prepare(site: Site, _run: Tool) -> None:
     site.data("server").mkdir(parents=True, exist_ok=True)
@@ -13,7 +15,11 @@ def _prepare(site: Site, _run: Tool) -> None:
 def _command(site: Site) -> list[str]:
     store = f"sqlite:///{site.data('server') / 'headwater.db'}"
     address = ["--host", HOST, "--port", str(site.ports["server"])]
-    return [sys.executable, "-m", "headwater.cli.main", "server", *address, "--store", store]
+    # What runs connectors here is shown on the page.
+    shown = [f"{name}=http://{site.endpoint(name)}" for name in _CLUSTERS if name in site.ports]
+    pipelines = [part for one in shown for part in ("--connect", one)]
+    command = [sys.executable, "-m", "headwater.cli.main", "server", *address, *pipelines]
+    return [*command, "--store", store]
 
 
 def _probe(site: Site) -> None:

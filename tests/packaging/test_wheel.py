@@ -1,0 +1,134 @@
+"""The wheel in an empty environment: light without extras, whole with them."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
+# What goes onto a Spark cluster; each new dependency there is a decision.
+MOST_PACKAGES = 35
+MOST_MEGABYTES = 45
+
+
+class Environment:
+    """A virtual environment of its own, outside of which nothing is seen."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._run(BIN / "uv", "venv", "--quiet", "--python", sys.executable, folder)
+
+    def install(self, what: str) -> None:
+        python = self.folder / "bin" / "python"
+        self._run(BIN / "uv", "pip", "install", "--quiet", "--python", python, what)
+
+    def headwater(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        return self._run(self.folder / "bin" / "headwater", *arguments, check=False)
+
+    def python(self, code: str) -> str:
+        return self._run(self.folder / "bin" / "python", "-c", code).stdout
+
+    def packages(self) -> list[Path]:
+        return list(self.site.glob("*.dist-info"))
+
+    @property
+    def site(self) -> Path:
+        (found,) = (self.folder / "lib").glob("python*/site-packages")
+        return found
+
+    def _run(self, *command: str | Path, check: bool = True) -> "subprocess.CompletedProcess[str]":
+        environ = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL"))}
+        done = subprocess.run(
+            [str(part) for part in command],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+            cwd=self.folder.parent,
+            env=environ,
+        )
+        assert not check or done.returncode == 0, done.stderr
+        return done
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    (made,) = folder.glob("*.whl")
+    return made
+
+
+@pytest.fixture(scope="module")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    made = Environment(tmp_path_factory.mktemp("empty") / "venv")
+    made.install(str(wheel))
+    return made
+
+
+def test_base_install_is_light_and_knows_neither_spark_nor_server(
+    environment: Environment,
+) -> None:
+    names = {path.name.partition("-")[0] for path in environment.packages()}
+    assert not names & {"pyspark", "litestar", "sqlalchemy", "psutil", "uvicorn"}
+    assert len(names) <= MOST_PACKAGES, sorted(names)
+    size = sum(path.stat().st_size for path in environment.site.rglob("*") if path.is_file())
+    assert size <= MOST_MEGABYTES * 1e6, f"{size / 1e6:.0f} MB"
+    loaded = environment.python(
+        "import sys, headwater, headwater.cli.main; print(*sys.modules, sep='\\n')"
+    ).split()
+    assert not {"pyspark", "litestar", "sqlalchemy", "openlineage"} & set(loaded)
+    why = "import headwater\ntry: headwater.attach\nexcept headwater.HeadwaterError as e: print(e)"
+    assert environment.python(why) == "pyspark is not installed here\n"
+
+
+def test_commands_without_their_extra_say_what_to_install(environment: Environment) -> None:
+    assert environment.headwater("--version").stdout.startswith("headwater ")
+    for command in (("server",), ("up",), ("demo",), ("job", "list")):
+        told = environment.headwater(*command)
+        assert told.returncode == 1, (command, told.stdout, told.stderr)
+        assert "pip install 'headwater[" in told.stderr, (command, told.stderr)
+
+
+def test_server_of_the_wheel_serves_its_page_and_its_api(
+    environment: Environment, wheel: Path, tmp_path: Path
+) -> None:
+    environment.install(f"{wheel}[server]")
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = one.getsockname()[1]
+    server = subprocess.Popen(
+        [environment.folder / "bin" / "headwater", "server", "--port", str(port)], cwd=tmp_path
+    )
+    try:
+        url = f"http://127.0.0.1:{port}"
+        limit = time.monotonic() + 60
+        while not _answers(url):
+            assert server.poll() is None
+            assert time.monotonic() < limit
+            time.sleep(0.2)
+        page = httpx.get(url, headers={"Accept": "text/html"})
+        assert page.status_code == 200
+        assert "<html" in page.text
+        assert httpx.get(f"{url}/api/v1/namespaces").json()["namespaces"]
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/health").is_success
+    except httpx.TransportError:
+        return False
