@@ -12,20 +12,23 @@ import httpx
 from stack.platform import Platform, eventually
 
 # A JVM that compiles quickly: a test ends before compiling well would pay.
-_SUBMIT = "--driver-memory 1g --driver-java-options -XX:TieredStopAtLevel=1 pyspark-shell"
+_SUBMIT = (
+    "--driver-memory 1g --driver-java-options -XX:TieredStopAtLevel=1 "
+    "--conf spark.executor.memory=700m pyspark-shell"
+)
 
 
 class WorkerProcess:
     """Starts, kills and asks a worker that keeps its state in one folder."""
 
-    def __init__(self, platform: Platform, folder: Path) -> None:
-        self._platform, self.folder = platform, folder
-        self._port = _free_port()
+    def __init__(self, platform: Platform, folder: Path, master: str = "local[2]") -> None:
+        self._platform, self.folder, self._master = platform, folder, master
+        self._port = free_port()
         self.url = f"http://127.0.0.1:{self._port}"
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        options = ["--master", "local[2]", "--port", str(self._port), "--state", str(self.folder)]
+        options = ["--master", self._master, "--port", str(self._port), "--state", str(self.folder)]
         environ = {**self._platform.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
         with (self.folder.parent / "worker.log").open("ab") as log:
             self._process = subprocess.Popen(
@@ -79,7 +82,7 @@ class WorkerProcess:
             return False
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])

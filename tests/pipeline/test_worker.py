@@ -1,6 +1,5 @@
 """The worker: Kafka Connect's API, and nothing lost or twice when it is killed."""
 
-import json
 import os
 import random
 import time
@@ -8,8 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from pipeline.lab import Lab, shipped
+from pipeline.lab import Lab
 from pipeline.process import WorkerProcess
+from pipeline.renamed import renamed
 from stack.connect_tour import tour
 from stack.platform import Platform, eventually
 
@@ -29,8 +29,7 @@ def worker(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 def parcels(name: str, **more: str) -> tuple[str, dict[str, str]]:
     """One of the lab's connectors, on a topic and a table of this test's own."""
-    config: dict[str, str] = json.loads(json.dumps(shipped(name)).replace("orders", "parcels"))
-    return name.replace("orders", "parcels"), {**config, **more}
+    return renamed(name, "parcels", **more)
 
 
 def states(worker: WorkerProcess, name: str) -> list[str]:

@@ -1,0 +1,67 @@
+"""A real Spark standalone cluster on this machine: a master and two workers."""
+
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pyspark
+
+from pipeline.process import free_port
+from stack.platform import Platform
+
+_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
+_DEPLOY = "org.apache.spark.deploy"
+
+
+class Cluster:
+    """Starts and ends a cluster; `url` is what `--master` takes."""
+
+    def __init__(self, platform: Platform, folder: Path) -> None:
+        self._folder = folder
+        self._environ = {
+            **platform.environ,
+            "JAVA_HOME": platform.variables()["JAVA_HOME"],
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_NO_DAEMONIZE": "1",
+            "SPARK_DAEMON_MEMORY": "256m",
+        }
+        self._port = free_port()
+        self.url = f"spark://127.0.0.1:{self._port}"
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def start(self) -> None:
+        port, pages = str(self._port), str(free_port())
+        self._run("master.Master", "--host", "127.0.0.1", "--port", port, "--webui-port", pages)
+        self._await("master.Master", "I have been elected leader")
+        for number in range(2):
+            place = str(self._folder / f"work-{number}")
+            pages = str(free_port())
+            options = ["--host", "127.0.0.1", "--cores", "2", "--memory", "1500m"]
+            options += ["--webui-port", pages, "--work-dir", place, self.url]
+            self._run("worker.Worker", *options)
+        self._await("worker.Worker", "Successfully registered with master", 2)
+
+    def stop(self) -> None:
+        for process in self._processes:
+            family = [*psutil.Process(process.pid).children(recursive=True)]
+            process.terminate()
+            process.wait(30)
+            for one in family:
+                if one.is_running():
+                    one.kill()
+
+    def _run(self, what: str, *options: str) -> None:
+        with self._log(what).open("ab") as log:
+            command = [str(_CLASS), f"{_DEPLOY}.{what}", *options]
+            started = subprocess.Popen(command, env=self._environ, stdout=log, stderr=log)
+        self._processes.append(started)
+
+    def _await(self, what: str, line: str, times: int = 1) -> None:
+        limit = time.monotonic() + 60
+        while self._log(what).read_text(errors="replace").count(line) < times:
+            assert time.monotonic() < limit, self._log(what).read_text(errors="replace")[-2000:]
+            time.sleep(0.2)
+
+    def _log(self, what: str) -> Path:
+        return self._folder / f"{what}.log"
