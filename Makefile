@@ -67,6 +67,11 @@ dist: $(STAMP) $(PAGE) ## Build the wheel and the source archive into dist
 kills: $(STAMP) ## Kill the worker ten times under load, and count every order
 	HEADWATER_KILLS=10 $(BIN)/pytest tests/pipeline/test_worker.py -k killed --timeout 1800
 
+MINUTES ?= 30
+.PHONY: soak
+soak: $(STAMP) ## Run the lab under load and faults for MINUTES (30), and count every order
+	$(BIN)/python benchmarks/soak.py --minutes $(MINUTES)
+
 .PHONY: bench
 bench: $(STAMP) ## Run the benchmarks and write docs/benchmarks
 	$(BIN)/python benchmarks/lineage.py

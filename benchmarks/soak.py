@@ -1,0 +1,267 @@
+"""The lab under load and random faults, and an exact count at the end, on a page.
+
+    python benchmarks/soak.py [--minutes 30] [--rate 500] [--seed N] [--out docs/benchmarks/soak.md]
+
+Every minute one fault: a service killed with SIGKILL (worker, server, broker, registry), the
+lineage server frozen for 20 s, the schema of orders changed and changed back, or a sink deployed
+again. At the end the source is stopped, the sinks catch up, and everything is counted.
+"""
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+from confluent_kafka import Consumer, TopicPartition
+
+from headwater.cli.connect import Connect
+from headwater.cli.demo import breaks
+from headwater.cli.demo.labs import connector
+from headwater.errors import HeadwaterError
+from headwater.stack import Settings, State, environment, running, spark_conf
+
+HERE = Path(__file__).parent
+SINKS = ("iceberg-ingestion", "orders-s3-sink")
+FROZEN_S = 20
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--rate", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=random.randrange(10_000))
+    parser.add_argument("--out", type=Path, default=HERE.parent / "docs/benchmarks/soak.md")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="soak-", ignore_cleanup_errors=True) as folder:
+        soak = Soak(Path(folder), options.rate, random.Random(options.seed))
+        try:
+            soak.start()
+            soak.run(options.minutes * 60)
+            soak.finish()
+        finally:
+            soak.close()
+    text = soak.report(options.minutes, options.rate, options.seed)
+    options.out.write_text(text)
+    print(text)
+    return 0 if soak.right else 1
+
+
+class Soak:
+    """One demo, its faults and its counts."""
+
+    def __init__(self, home: Path, rate: int, dice: random.Random) -> None:
+        self.home, self.rate, self.dice = home, rate, dice
+        self.environ = {**os.environ, "HEADWATER_HOME": str(home)}
+        self.faults: list[tuple[float, str]] = []
+        self.memory: list[tuple[float, dict[str, float]]] = []
+        self.counts: dict[str, int] = {}
+        self.runs: dict[str, int] = {}
+        self.process: subprocess.Popen[bytes] | None = None
+        self.began = 0.0
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "headwater.cli.main", "demo", "--free-ports"]
+        self.process = subprocess.Popen(command, env=self.environ)
+        self.patiently(lambda: "supplier_stats" in self.worker().statuses(), 300)
+        faster = {**connector("orders-source"), "rows.per.second": str(self.rate)}
+        self.patiently(lambda: self.worker().configure("orders-source", faster) or True)
+        self.began = time.monotonic()
+
+    def run(self, seconds: float) -> None:
+        names = [name for name in dir(self) if name.startswith("fault_")]
+        while time.monotonic() - self.began < seconds:
+            time.sleep(30)
+            self.measure()
+            name = self.dice.choice(names)
+            what = self.patiently(getattr(self, name), 60)
+            self.faults.append((time.monotonic() - self.began, str(what)))
+            print(f"{self.faults[-1][0]:6.0f} s  {what}", flush=True)
+            time.sleep(30)
+            self.measure()
+
+    def fault_kill_worker(self) -> str:
+        return breaks.worker_killed(self.state(), "")
+
+    def fault_kill_server(self) -> str:
+        return self.kill("server")
+
+    def fault_kill_broker(self) -> str:
+        return self.kill("kafka")
+
+    def fault_kill_registry(self) -> str:
+        return self.kill("registry")
+
+    def fault_freeze_server(self) -> str:
+        pid = self.state().services["server"].pid
+        assert pid is not None
+        os.kill(pid.number, signal.SIGSTOP)
+        time.sleep(FROZEN_S)
+        os.kill(pid.number, signal.SIGCONT)
+        return f"the lineage server was frozen for {FROZEN_S} s"
+
+    def fault_change_schema(self) -> str:
+        breaks.schema(self.state(), "")
+        time.sleep(10)
+        faster = {**connector("orders-source"), "rows.per.second": str(self.rate)}
+        self.worker().configure("orders-source", faster)
+        return "orders had one field more for 10 s"
+
+    def fault_redeploy_sink(self) -> str:
+        name = self.dice.choice(SINKS)
+        self.worker().delete(name)
+        self.worker().configure(name, connector(name))
+        return f"{name} was deleted and deployed again"
+
+    def kill(self, service: str) -> str:
+        pid = self.state().services[service].pid
+        assert pid is not None
+        os.kill(pid.number, signal.SIGKILL)
+        return f"{service} was killed"
+
+    def finish(self) -> None:
+        """Stop the source, let the sinks catch up, and count."""
+        self.patiently(lambda: self.worker().turn("orders-source", "stop") or True)
+        count = self.settled()
+        for sink in SINKS:
+            self.patiently(lambda sink=sink: self.worker().position(sink) == count, 300)
+        self.counts = {"in the topic": count, **self.counted()}
+        self.runs = self.ended_runs()
+
+    def counted(self) -> dict[str, int]:
+        """What Spark finds in the table and in the archive."""
+        from pyspark.sql import SparkSession
+
+        os.environ["JAVA_HOME"] = environment(self.state())["JAVA_HOME"]
+        builder = SparkSession.Builder().master("local[2]").appName("soak")
+        for key, value in spark_conf(Settings.read(self.environ)).items():
+            builder = builder.config(key, value)
+        spark = builder.config("spark.ui.enabled", "false").getOrCreate()
+        try:
+            table = spark.table("demo_ib.default.orders")
+            archive = spark.read.json("s3a://fh-dev-bucket/orders")
+            return {
+                "in the table": table.count(),
+                "different ones in the table": table.select("order_id").distinct().count(),
+                "in the archive": archive.count(),
+                "different ones in the archive": archive.select("order_id").distinct().count(),
+            }
+        finally:
+            spark.stop()
+
+    def ended_runs(self) -> dict[str, int]:
+        """How the runs of the streaming jobs ended, as the lineage server tells."""
+        url = environment(self.state())["OPENLINEAGE_URL"]
+        found: dict[str, int] = {}
+        for job in ("orders-source", *SINKS, "supplier-stats"):
+            path = f"{url}/api/v1/namespaces/default/jobs/{job}/runs"
+            answer = httpx.get(path, params={"limit": 1000}, timeout=60).json()
+            for run in answer["runs"]:
+                found[run["state"]] = found.get(run["state"], 0) + 1
+        return found
+
+    @property
+    def right(self) -> bool:
+        """Whether nothing was lost or doubled, and no run is left running that is over."""
+        told = set(self.counts.values())
+        # The three jobs that still run; the source is stopped.
+        return len(told) == 1 and self.runs.get("RUNNING", 0) == 3
+
+    def settled(self) -> int:
+        before, now = -1, self.topic_count()
+        while now != before:
+            time.sleep(3)
+            before, now = now, self.topic_count()
+        return now
+
+    def topic_count(self) -> int:
+        servers = self.state().services["kafka"].address
+        consumer = Consumer({"bootstrap.servers": servers, "group.id": "soak"})
+        try:
+            low, high = consumer.get_watermark_offsets(TopicPartition("orders", 0), 30)
+            return int(high - low)
+        finally:
+            consumer.close()
+
+    def measure(self) -> None:
+        sizes = {}
+        for name in ("worker", "server", "kafka"):
+            pid = self.state().services[name].pid
+            process = pid.process() if pid else None
+            if process is not None:
+                family = [process, *process.children(recursive=True)]
+                try:
+                    sizes[name] = sum(one.memory_info().rss for one in family) / 2**20
+                except psutil.Error:
+                    continue
+        self.memory.append((time.monotonic() - self.began, sizes))
+
+    def state(self) -> State:
+        return running(self.home)
+
+    def worker(self) -> Connect:
+        return Connect(self.state().services["worker"].address)
+
+    def patiently(self, action: Any, limit_s: float = 120) -> Any:
+        """Try until it works: what was killed a moment ago is not back yet."""
+        end = time.monotonic() + limit_s
+        while True:
+            assert self.process is not None
+            assert self.process.poll() is None, "the demo has ended"
+            try:
+                found = action()
+            except (HeadwaterError, AssertionError, OSError, KeyError, psutil.Error) as error:
+                found, why = None, str(error)
+            else:
+                why = "not yet"
+            if found:
+                return found
+            if time.monotonic() > end:
+                raise TimeoutError(why)
+            time.sleep(1)
+
+    def close(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            self.process.wait(90)
+
+    def report(self, minutes: float, rate: int, seed: int) -> str:
+        verdict = "nothing was lost or doubled" if self.right else "**something is wrong**"
+        lines = [
+            "# The lab under faults",
+            "",
+            f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, {minutes:g} minutes at {rate} "
+            f"orders/s, one fault a minute (seed {seed}): {verdict}. Made by `make soak`.",
+            "",
+            *("| Orders | |", "|---|---:|"),
+            *(f"| {what} | {count:,} |" for what, count in self.counts.items()),
+            "",
+            *("| Runs of the four streaming jobs | |", "|---|---:|"),
+            *(f"| {state} | {count} |" for state, count in sorted(self.runs.items())),
+            "",
+            *("| After | Fault |", "|---:|---|"),
+            *(f"| {at:.0f} s | {what} |" for at, what in self.faults),
+            "",
+            *("| After | Worker | Server | Kafka |", "|---:|---:|---:|---:|"),
+            *(
+                f"| {at:.0f} s | "
+                + " | ".join(
+                    f"{sizes.get(name, 0):.0f} MB" for name in ("worker", "server", "kafka")
+                )
+                + " |"
+                for at, sizes in self.memory
+            ),
+        ]
+        return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
