@@ -4,6 +4,7 @@ import msgspec
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from headwater.pipeline import tables
 from headwater.pipeline.decoding import decoded
 from headwater.pipeline.flows import Site
 from headwater.pipeline.formats.converters import Avro, Ids
@@ -68,22 +69,21 @@ def test_every_order_is_everywhere_once(lab: Lab) -> None:
     latest = supplier_stats.latest_day(table)
     assert totals.agg(F.sum("total_count")).collect()[0][0] == latest.count()
 
-    _maintained(lab, count)
 
-
-def _maintained(lab: Lab, count: int) -> None:
-    """Small files become few, old snapshots go, and a reader of one that stays reads on."""
-    files, snapshots = "demo_ib.default.orders.files", "demo_ib.default.orders.snapshots"
-    many = lab.table(files).count()
-    held = lab.table("demo_ib.default.orders")
-    held.count()
-    settings = msgspec.structs.replace(lab.settings, tables="default.orders", keep_seconds="0")
+def test_maintenance_makes_few_files_of_many_and_disturbs_no_reader(lab: Lab) -> None:
+    table = "demo_ib.default.scraps"
+    tables.ensure_table(lab.spark, tables.Table(table, "id BIGINT, day STRING", "day"))
+    for number in range(8):
+        lab.spark.sql(f"INSERT INTO {table} VALUES ({number}, 'monday')")
+    held = lab.table(table).orderBy("id")
+    before = held.collect()
+    settings = msgspec.structs.replace(lab.settings, tables="default.scraps", keep_seconds="0")
     (done,) = maintenance.maintain(lab.spark, settings)
-    assert done.rewritten_files == many
-    assert lab.table(files).count() < many
-    assert lab.table(snapshots).count() == 5
-    assert lab.table("demo_ib.default.orders").count() == count
-    assert held.count() == count
+    assert done.rewritten_files == 8
+    assert lab.table(f"{table}.files").count() == 1
+    assert lab.table(f"{table}.snapshots").count() == 5
+    assert held.collect() == before == lab.table(table).orderBy("id").collect()
+    assert "default.scraps" in maintenance.all_tables(lab.spark, "demo_ib")
 
 
 def _looked_after(task: Task) -> bool:

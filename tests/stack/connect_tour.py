@@ -14,7 +14,8 @@ def tour(url: str, name: str, config: dict[str, str], plugin: str) -> None:
     client: Any = KafkaConnect(url=url)
     assert set(client.get_cluster_info()) == {"version", "commit", "kafka_cluster_id"}
     assert plugin in {one["class"] for one in client.list_connector_plugins()}
-    validated = client.validate_connector_config(plugin.rpartition(".")[2], config)
+    short = plugin.rpartition(".")[2]
+    validated = client.validate_connector_config(short, {**config, "name": name})
     assert validated["error_count"] == 0, validated
 
     made = client.create_connector({"name": name, "config": config})

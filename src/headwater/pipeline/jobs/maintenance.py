@@ -62,13 +62,14 @@ def _is_iceberg(spark: SparkSession, catalog: str, space: str, name: str) -> boo
 
 def _one(spark: SparkSession, catalog: str, table: str, before: datetime) -> Done:
     system, moment = f"{tables.quoted(catalog)}.system", before.strftime("%Y-%m-%d %H:%M:%S.%f")
+    name = f"{catalog}.{table}"
     merged = spark.sql(
-        f"CALL {system}.rewrite_data_files(table => '{table}', "
+        f"CALL {system}.rewrite_data_files(table => '{name}', "
         f"options => map('min-input-files', '{_FEW_FILES}'))"
     ).collect()[0]
-    spark.sql(f"CALL {system}.rewrite_manifests(table => '{table}')").collect()
+    spark.sql(f"CALL {system}.rewrite_manifests(table => '{name}')").collect()
     expired = spark.sql(
-        f"CALL {system}.expire_snapshots(table => '{table}', "
+        f"CALL {system}.expire_snapshots(table => '{name}', "
         f"older_than => TIMESTAMP '{moment}', retain_last => {_RETAIN})"
     ).collect()[0]
     return Done(
