@@ -18,8 +18,8 @@ NAMESPACE = "postgres://reports:5432"
 def main() -> None:
     """Tell that a report is made, and what its columns come from."""
     client = OpenLineageClient()  # finds the server by OPENLINEAGE_URL
-    run, job = Run(str(uuid.uuid4())), Job("examples", "monthly-report")
-    orders = InputDataset(NAMESPACE, "public.orders")
+    run, job = Run(runId=str(uuid.uuid4())), Job(namespace="examples", name="monthly-report")
+    orders = InputDataset(namespace=NAMESPACE, name="public.orders")
     total = column_lineage_dataset.Fields(
         [
             column_lineage_dataset.InputField(
@@ -31,8 +31,8 @@ def main() -> None:
         ]
     )
     report = OutputDataset(
-        NAMESPACE,
-        "public.monthly_report",
+        namespace=NAMESPACE,
+        name="public.monthly_report",
         facets={
             "schema": schema_dataset.SchemaDatasetFacet(
                 [schema_dataset.SchemaDatasetFacetFields("total", "decimal(20,2)")]
@@ -41,8 +41,16 @@ def main() -> None:
         },
     )
     for state in (RunState.START, RunState.COMPLETE):
-        moment = datetime.now(UTC).isoformat()
-        client.emit(RunEvent(moment, run, job, "urn:examples", state, [orders], [report]))
+        event = RunEvent(
+            eventTime=datetime.now(UTC).isoformat(),
+            run=run,
+            job=job,
+            producer="urn:examples",
+            eventType=state,
+            inputs=[orders],
+            outputs=[report],
+        )
+        client.emit(event)
     client.close()
 
 
