@@ -12,6 +12,7 @@
     ├── StoreError           the lineage store cannot be used
     │   ├── UnknownStore     an address that names no kind of store
     │   └── StoreUnreachable the database did not open
+    ├── KafkaExtraMissing    the client of Kafka is not installed
     ├── UnknownPipeline      a name that no cluster of the server has
     ├── PipelineUnreachable  a worker or Kafka Connect cluster did not answer the server
     ├── EventRejected        an event that cannot be accepted
@@ -147,6 +148,16 @@ class KeyMissing(HeadwaterError):
             f"without a key the server serves this machine only, and not {host}",
             hint="Make one with `headwater key create NAME --scope admin --store …`, or pass "
             "--open if something else asks who comes",
+        )
+
+
+class KafkaExtraMissing(HeadwaterError):
+    """Events are to be taken from Kafka, whose client is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the client of Kafka is not installed",
+            hint="Install it: pip install 'headwater[server,kafka]'",
         )
 
 

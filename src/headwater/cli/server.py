@@ -52,6 +52,13 @@ def server(
             metavar="NAME=URL",
         ),
     ] = None,
+    consume: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="URL",
+            help="Take events from a topic too: kafka://HOST:PORT/TOPIC; may be repeated.",
+        ),
+    ] = None,
     open_: Annotated[
         bool,
         typer.Option(
@@ -88,6 +95,7 @@ def server(
         max_body=max_body,
         connect=parse_clusters(",".join(connect)) if connect else None,
         log_level=log_level,
+        consume=tuple(consume) if consume else None,
         open=open_ or None,
         tls_cert=tls_cert,
         tls_key=tls_key,

@@ -38,6 +38,7 @@ from headwater.server.api.runs import Runs
 from headwater.server.api.session import Session
 from headwater.server.api.stream import Streams
 from headwater.server.clusters import Clusters
+from headwater.server.consume import Topic, TopicReader
 from headwater.server.guard import Guard, guarded
 from headwater.server.live import Live
 from headwater.server.metrics import LAPSED, timer
@@ -104,6 +105,9 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = _READERS
         live.start()
+        readers = [TopicReader(Topic.parse(url), store) for url in settings.consume]
+        for topic in readers:
+            topic.start()
         beside = [
             asyncio.create_task(_watch_leases(store, settings.lease_check)),
             asyncio.create_task(_prune_feed(store)),
@@ -112,6 +116,8 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
             yield
         finally:
             await live.stop()
+            for topic in readers:
+                await asyncio.to_thread(topic.stop)
             for task in beside:
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):

@@ -7,6 +7,7 @@ import uvicorn
 
 from headwater.errors import AddressUnavailable, KeyMissing
 from headwater.server.app import assemble, is_loopback
+from headwater.server.consume import Topic
 from headwater.server.live import Live
 from headwater.server.settings import Settings
 
@@ -16,6 +17,8 @@ def serve(settings: Settings) -> None:
 
     Raises: AddressUnavailable, UnknownStore, StoreUnreachable, KeyMissing.
     """
+    for url in settings.consume:
+        Topic.parse(url)
     listener = _listen(settings.host, settings.port)
     app, service = assemble(settings)
     if not (service.guard.has_keys or settings.open or is_loopback(settings.host)):

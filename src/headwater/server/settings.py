@@ -22,6 +22,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     live_check: float = 0.25
     log_level: str = "info"
     mask: tuple[str, ...] = ()
+    consume: tuple[str, ...] = ()
     open: bool = False
     rate: float = 0.0
     cors: tuple[str, ...] = ()
@@ -109,6 +110,7 @@ _VARIABLES = {
     "live_check": float,
     "log_level": str,
     "mask": parse_list,
+    "consume": str.split,
     "open": parse_switch,
     "rate": float,
     "cors": parse_list,

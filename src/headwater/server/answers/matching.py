@@ -12,6 +12,7 @@ from headwater.server.answers.reading import Reading
 JOBS, DATASETS, FIELDS = "J", "D", "F"
 _LEAST = 3  # characters that an index of trigrams can look up
 _LOOKED = 2000  # names of which the best are chosen
+_LONG = 8  # letters of a text that is not short
 _NEAR = 0.5  # the part of its trigrams that a misspelt name must share
 
 
@@ -23,18 +24,24 @@ class Match(NamedTuple):
     name: str
 
 
-def matches(
-    reading: Reading, kind: str, text: str, most: int, *, fuzzy: bool = False
-) -> list[Match]:
-    """The names of a kind that fit best, best first; misspelt ones if too few hold the text."""
+def matches(reading: Reading, kind: str, text: str, most: int) -> list[Match]:
+    """The names of a kind that hold a text, best first."""
     text = text.lower()
-    found = {target: _ranked(text, target, name) for target, name in _holding(reading, kind, text)}
-    if fuzzy and len(found) < most and len(text) > _LEAST:
-        for target, name in _sharing(reading, kind, text):
-            likeness = _likeness(text, name.lower())
-            if target not in found and likeness >= _NEAR:
-                found[target] = Match((4, -likeness, len(name), name), target, name)
-    return sorted(found.values())[:most]
+    found = [_ranked(text, target, name) for target, name in _holding(reading, kind, text)]
+    return sorted(found)[:most]
+
+
+def near_matches(reading: Reading, kind: str, text: str, most: int) -> list[Match]:
+    """The names of a kind that are spelt nearly like a text, best first."""
+    text = text.lower()
+    if len(text) <= _LEAST:
+        return []
+    found = []
+    for target, name in _sharing(reading, kind, text):
+        likeness = _likeness(text, name.lower())
+        if likeness >= _NEAR:
+            found.append(Match((4, -likeness, len(name), name), target, name))
+    return sorted(found)[:most]
 
 
 def _ranked(text: str, target: int, name: str) -> Match:
@@ -78,20 +85,21 @@ def _indexed(reading: Reading, kind: str, phrase: str) -> list[tuple[int, str]]:
 
 
 def _sharing(reading: Reading, kind: str, text: str) -> list[tuple[int, str]]:
-    """Names that share some trigrams with the text, those that share most first."""
+    """Names that share some letters in a row with the text.
+
+    Four or five in a row, for three are in far too many names, and a slip of the pen leaves
+    some untouched.
+    """
+    size = 4 if len(text) < _LONG else 5
+    parts = sorted({text[i : i + size] for i in range(max(1, len(text) - size + 1))})
     if reading.session.dialect == "sqlite":
-        words = " OR ".join('"' + gram.replace('"', '""') + '"' for gram in sorted(grams(text)))
-        rows = reading.session.all(
-            "SELECT target, text FROM search WHERE search MATCH ? AND kind = ? "
-            "ORDER BY rank LIMIT ?", words, kind, _LOOKED // 4,
-        )  # fmt: skip
-    else:
-        rows = reading.session.all(
-            "SELECT target, text FROM search WHERE headwater_grams(lower(text)) && "
-            "headwater_grams(?) AND kind = ? ORDER BY (SELECT count(*) FROM "
-            "unnest(headwater_grams(lower(text))) g WHERE g = ANY(headwater_grams(?))) DESC "
-            "LIMIT ?", text, kind, text, _LOOKED // 4,
-        )  # fmt: skip
+        phrases = ('"' + part.replace('"', '""') + '"' for part in parts)
+        return _indexed(reading, kind, " OR ".join(phrases))
+    which = " OR ".join(["headwater_grams(lower(text)) @> headwater_grams(?)"] * len(parts))
+    rows = reading.session.all(
+        f"SELECT target, text FROM search WHERE ({which}) AND kind = ? LIMIT ?",
+        *parts, kind, _LOOKED,
+    )  # fmt: skip
     return [(int(target), name) for target, name in rows]
 
 

@@ -1,15 +1,17 @@
 """Finds jobs, datasets, columns and runs by a part of their name."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from headwater.model.names import DatasetName, FieldName, JobName
-from headwater.server.answers.matching import DATASETS, FIELDS, JOBS, Match, matches
+from headwater.server.answers.matching import DATASETS, FIELDS, JOBS, Match, matches, near_matches
 from headwater.server.answers.reading import Reading, moment, uuid_text
 from headwater.server.answers.runs import LISTED
 from headwater.server.answers.shapes import FoundThing, SearchResult
 
 TYPES = ("job", "dataset", "column", "run")
 _MOST = 1000  # names that are looked through
+_FEW = 5  # things, below which misspelt ones are looked for too
 _MORE = 4  # times as many names are read as are shown: some are hidden, or other names
 
 
@@ -116,32 +118,44 @@ def _fields(reading: Reading, wanted: Wanted, limit: int) -> list[SearchResult]:
 
 
 _Ranked = tuple[tuple[Any, ...], FoundThing]
+_Find = Callable[[Reading, str, str, int], list[Match]]
 
 
 def search_all(
     reading: Reading, text: str, types: list[str], namespace: str | None, limit: int
 ) -> list[FoundThing]:
     """Jobs, datasets, columns and runs, best first: by name, by its beginning, misspelt last."""
-    found: list[_Ranked] = []
-    if "job" in types:
-        found += _things(reading, "JOB", text, namespace, limit)
-    if "dataset" in types:
-        found += _things(reading, "DATASET", text, namespace, limit)
-    if "column" in types:
-        found += _columns(reading, text, namespace, limit)
+    found = _all(reading, text, types, namespace, limit, matches)
     if "run" in types:
         found += _runs(reading, text, namespace, limit)
+    if len(found) < _FEW:
+        known = {thing.node_id for _, thing in found}
+        near = _all(reading, text, types, namespace, limit, near_matches)
+        found += [one for one in near if one[1].node_id not in known]
     found.sort(key=lambda one: one[0])
     things = [thing for _, thing in found[:limit]]
     _add_states(reading, things)
     return things
 
 
+def _all(
+    reading: Reading, text: str, types: list[str], namespace: str | None, limit: int, match: _Find
+) -> list[_Ranked]:
+    found: list[_Ranked] = []
+    if "job" in types:
+        found += _things(reading, "JOB", text, namespace, limit, match)
+    if "dataset" in types:
+        found += _things(reading, "DATASET", text, namespace, limit, match)
+    if "column" in types:
+        found += _columns(reading, text, namespace, limit, match)
+    return found
+
+
 def _things(
-    reading: Reading, kind: str, text: str, namespace: str | None, limit: int
+    reading: Reading, kind: str, text: str, namespace: str | None, limit: int, match: _Find
 ) -> list[_Ranked]:
     letter, sql = _NAMED[kind]
-    names = matches(reading, letter, text, _MORE * limit + 20, fuzzy=True)
+    names = match(reading, letter, text, _MORE * limit + 20)
     ranks = {match.target: match for match in names}
     sql, params = _narrowed(sql, Wanted(text, namespace=namespace))
     rows = reading.session.all(sql, [*ranks], *params)
@@ -159,8 +173,10 @@ def _rank(match: Match, updated: int, kind: str) -> tuple[Any, ...]:
     return (*match.rank[:3], kind == "COLUMN", -updated, match.name)
 
 
-def _columns(reading: Reading, text: str, namespace: str | None, limit: int) -> list[_Ranked]:
-    names = matches(reading, FIELDS, text, _MORE * limit + 20, fuzzy=True)
+def _columns(
+    reading: Reading, text: str, namespace: str | None, limit: int, match: _Find
+) -> list[_Ranked]:
+    names = match(reading, FIELDS, text, _MORE * limit + 20)
     sql, params = _narrowed(_COLUMNS, Wanted(text, namespace=namespace))
     found: list[_Ranked] = []
     for part in (names[:limit], names[limit:]):  # the best names first, and often they are enough
