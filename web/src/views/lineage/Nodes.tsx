@@ -35,14 +35,18 @@ function More({ drawn }: { drawn: Drawn }) {
   const { state, change } = useView();
   const { hidden, node } = drawn;
   if (!hidden) return null;
-  const show = () => change({ anchors: [...new Set([...state.anchors, node.id])] });
+  const show = (way: "up" | "down") =>
+    change({
+      anchors: [...new Set([...state.anchors, node.id])],
+      [way]: Math.max(1, state[way]),
+    });
   return (["up", "down"] as const).map((way) =>
     hidden[way] > 0 ? (
       <button
         key={way}
         type="button"
         className={`more ${way}`}
-        onClick={show}
+        onClick={() => show(way)}
         title={`${hidden[way]} more ${way}stream: show`}
         aria-label={`Show ${hidden[way]} more ${way}stream of ${node.data.name}`}
       >
