@@ -33,6 +33,7 @@ export function App() {
         <Route path="/pipelines" component={Pipelines} />
         <Route path="/impact" component={Impact} />
         <Route>
+          <h1 className="hidden">Nothing here</h1>
           <Empty title="There is nothing at this address">
             <p>
               <Link href="/lineage">To the graph</Link>

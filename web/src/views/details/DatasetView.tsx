@@ -12,7 +12,7 @@ import { KIND_WORD, kindOf } from "../../graph/kinds";
 import { record } from "../../graph/state";
 import { ago, moment } from "../../graph/words";
 import { useNow } from "../../live/now";
-import { Owners, Section, Tags } from "../lineage/PanelParts";
+import { Level, Owners, Section, Tags } from "../lineage/PanelParts";
 import { useParams } from "../tables/parts";
 
 export function DatasetView() {
@@ -27,18 +27,20 @@ export function DatasetView() {
   return (
     <div className="page">
       <Head dataset={dataset.data} />
-      <div className="columns-2">
-        <div>
-          <Columns dataset={dataset.data} />
-          {versions.data && <Versions versions={versions.data.versions} />}
+      <Level value="h2">
+        <div className="columns-2">
+          <div>
+            <Columns dataset={dataset.data} />
+            {versions.data && <Versions versions={versions.data.versions} />}
+          </div>
+          <div>
+            {near.data && <Neighbours id={datasetId(name)} lineage={near.data} />}
+            <Aliases facets={dataset.data.facets} />
+            <Owners facets={dataset.data.facets} />
+            <Quality facets={dataset.data.facets} />
+          </div>
         </div>
-        <div>
-          {near.data && <Neighbours id={datasetId(name)} lineage={near.data} />}
-          <Aliases facets={dataset.data.facets} />
-          <Owners facets={dataset.data.facets} />
-          <Quality facets={dataset.data.facets} />
-        </div>
-      </div>
+      </Level>
     </div>
   );
 }

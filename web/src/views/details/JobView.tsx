@@ -13,7 +13,7 @@ import { errorOf, pulseOfRun, shownState, stateOf } from "../../graph/state";
 import { ago, moment, short, span } from "../../graph/words";
 import { useNow } from "../../live/now";
 import { usePulse } from "../../live/pulses";
-import { Datasets, Owners, Section, Source, Tags } from "../lineage/PanelParts";
+import { Datasets, Level, Owners, Section, Source, Tags } from "../lineage/PanelParts";
 import { pulseLine } from "../lineage/pulseLine";
 import { useParams } from "../tables/parts";
 
@@ -28,18 +28,20 @@ export function JobView() {
   return (
     <div className="page">
       <Head job={job.data} />
-      <div className="columns-2">
-        <div>
-          {runs.data && <Times runs={runs.data.runs} />}
-          {runs.data && <Table runs={runs.data.runs} />}
+      <Level value="h2">
+        <div className="columns-2">
+          <div>
+            {runs.data && <Times runs={runs.data.runs} />}
+            {runs.data && <Table runs={runs.data.runs} />}
+          </div>
+          <div>
+            <Datasets title="Reads" names={job.data.inputs} />
+            <Datasets title="Writes" names={job.data.outputs} />
+            <Owners facets={job.data.facets} />
+            <Source facets={{ ...job.data.facets, ...job.data.latestRun?.facets }} />
+          </div>
         </div>
-        <div>
-          <Datasets title="Reads" names={job.data.inputs} />
-          <Datasets title="Writes" names={job.data.outputs} />
-          <Owners facets={job.data.facets} />
-          <Source facets={{ ...job.data.facets, ...job.data.latestRun?.facets }} />
-        </div>
-      </div>
+      </Level>
     </div>
   );
 }

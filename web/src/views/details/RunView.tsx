@@ -11,7 +11,7 @@ import { useTitle } from "../../components/useTitle";
 import { errorOf, pulseOfRun, record, shownState } from "../../graph/state";
 import { moment, short, span } from "../../graph/words";
 import { useNow } from "../../live/now";
-import { Section } from "../lineage/PanelParts";
+import { Level, Section } from "../lineage/PanelParts";
 import { lagOf } from "../lineage/pulseLine";
 import { EventList } from "../tables/EventList";
 import { useParams } from "../tables/parts";
@@ -41,20 +41,22 @@ export function RunView() {
   return (
     <div className="page">
       <Head run={run.data} job={events.data?.events.find((event) => event.job)?.job} />
-      <div className="columns-2">
-        <div>
-          {events.data && (
-            <Section title={`Events (${events.data.totalCount})`}>
-              <EventList events={events.data.events} />
-            </Section>
-          )}
+      <Level value="h2">
+        <div className="columns-2">
+          <div>
+            {events.data && (
+              <Section title={`Events (${events.data.totalCount})`}>
+                <EventList events={events.data.events} />
+              </Section>
+            )}
+          </div>
+          <div>
+            <Versions title="Read" found={run.data.inputDatasetVersions} />
+            <Versions title="Wrote" found={run.data.outputDatasetVersions} />
+            <RunLineage id={id} />
+          </div>
         </div>
-        <div>
-          <Versions title="Read" found={run.data.inputDatasetVersions} />
-          <Versions title="Wrote" found={run.data.outputDatasetVersions} />
-          <RunLineage id={id} />
-        </div>
-      </div>
+      </Level>
     </div>
   );
 }

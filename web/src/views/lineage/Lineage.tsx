@@ -32,6 +32,7 @@ function Inside() {
   useTitle(state.column?.split(":").pop() ?? nameOf(state.anchors[0]) ?? "Lineage");
   return (
     <div className="lineage">
+      <h1 className="hidden">Lineage</h1>
       <Toolbar scene={scene} picture={picture} help={() => setHelps(true)} />
       <div className="stage">
         <section className="graph" aria-label="Graph">

@@ -88,12 +88,8 @@ function JobShape({ data }: NodeProps<FlowNode>) {
   const state = shownState(pulse, now);
   return (
     <div className={`${classes(drawn, "job")} is-${state}`} data-node={node.id}>
-      <button
-        type="button"
-        className="head"
-        onClick={() => change({ selected: node.id })}
-        aria-label={`Job ${node.data.name}, ${state}`}
-      >
+      <button type="button" className="head" onClick={() => change({ selected: node.id })}>
+        <span className="hidden">Job</span>
         <span className="title">
           <Icon name={node.data.type === "STREAM" ? "stream" : "batch"} />
           <Wrapped name={node.data.simpleName} />
@@ -118,12 +114,8 @@ function DatasetShape({ data }: NodeProps<FlowNode>) {
   const hue = { "--hue": hueOf(namespace) } as CSSProperties;
   return (
     <div className={classes(drawn, "dataset")} data-node={node.id} style={hue}>
-      <button
-        type="button"
-        className="head"
-        onClick={() => change({ selected: node.id })}
-        aria-label={`Dataset ${name}, ${KIND_WORD[kind]}`}
-      >
+      <button type="button" className="head" onClick={() => change({ selected: node.id })}>
+        <span className="hidden">{KIND_WORD[kind]}</span>
         <span className="title">
           <Icon name={kind} />
           <Wrapped name={name} />

@@ -1,14 +1,18 @@
 // Parts that panels and detail views share.
-import type { ReactNode } from "react";
+import { createContext, type ReactNode, useContext } from "react";
 import { Link } from "wouter";
 import { datasetId, lineageLink } from "../../api/names";
 import type { Facets, Name } from "../../api/types";
 import { record } from "../../graph/state";
 
+/** How deep the headings of sections are: beneath a panel's, or right beneath the page's. */
+export const Level = createContext<"h2" | "h3">("h3");
+
 export function Section({ title, children }: { title: string; children: ReactNode }) {
+  const Heading = useContext(Level);
   return (
     <section className="section">
-      <h3>{title}</h3>
+      <Heading className="section-title">{title}</Heading>
       {children}
     </section>
   );

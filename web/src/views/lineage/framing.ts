@@ -9,6 +9,8 @@ export const NEAREST = 2;
 export const FARTHEST_OUT = 0.03;
 const MOVE = 160; // milliseconds, so that the eye can follow
 const PADDING = 0.1;
+const NARROW = 700;
+const LEGIBLE = 0.7;
 
 const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 export const pace = (): number => (isStill() ? 0 : MOVE);
@@ -34,6 +36,12 @@ function boxOf(picture: Picture, ids: Iterable<string>): Box | null {
   return left > right ? null : { x: left, y: top, width: right - left, height: bottom - top };
 }
 
+/** On a phone the beginning in a size that can be read, rather than everything in one that cannot. */
+function beginning(box: Box, height: number): { x: number; y: number; zoom: number } {
+  const y = height / 2 - (box.y + box.height / 2) * LEGIBLE;
+  return { x: 16 - box.x * LEGIBLE, y, zoom: LEGIBLE };
+}
+
 const canvas = () => document.querySelector(".react-flow")?.getBoundingClientRect();
 
 /** Moves so that some nodes, or all, are in view. */
@@ -46,7 +54,8 @@ export function frame(
   const box = boxOf(picture, ids);
   const { width, height } = canvas() ?? { width: 0, height: 0 };
   if (!box || !width) return;
-  const view = getViewportForBounds(box, width, height, FARTHEST_OUT, 1, PADDING);
+  const all = getViewportForBounds(box, width, height, FARTHEST_OUT, 1, PADDING);
+  const view = width < NARROW && all.zoom < LEGIBLE ? beginning(box, height) : all;
   void flow.setViewport(view, { duration });
 }
 
