@@ -1,6 +1,7 @@
 """Tables, details and links: each view by its own address, in light and dark."""
 
 import re
+from datetime import UTC, datetime
 from typing import Literal
 from urllib.parse import quote
 
@@ -98,7 +99,7 @@ def test_an_empty_server_teaches_how_to_send_a_first_event(
     ):
         page.goto("/")
         expect(page.locator("main")).to_contain_text(f"OPENLINEAGE_URL={server.url}")
-        lab.post(server.url, lab.batch(lab.datetime.now(lab.UTC)))
+        lab.post(server.url, lab.batch(datetime.now(UTC)))
         expect(page.locator(".node")).to_have_count(3)
 
 

@@ -62,7 +62,7 @@ export function Shell({ children }: { children: ReactNode }) {
         </button>
         <Connected />
         {key && (
-          <button type="button" onClick={() => takeKey("")}>
+          <button type="button" onClick={signOut}>
             Sign out
           </button>
         )}
@@ -75,6 +75,12 @@ export function Shell({ children }: { children: ReactNode }) {
       {wanted && <SignIn />}
     </div>
   );
+}
+
+/** Forgets the key, and with the page everything that was read with it. */
+function signOut(): void {
+  takeKey("");
+  window.location.reload();
 }
 
 const TOLD: Record<Connection, [string, string, string]> = {
