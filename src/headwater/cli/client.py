@@ -139,6 +139,25 @@ class Client:
         given = {name: value for name, value in which.items() if value is not None}
         return self._get("events/lineage", EventPage, limit=limit, kind="all", **given).events
 
+    def event_page(self, **params: Any) -> list[Raw]:
+        """A page of raw events, as the server orders them."""
+        return self._get("events/lineage", EventPage, **params).events
+
+    def send_lines(self, lines: bytes) -> dict[str, Any]:
+        """Send events, one a line; how many were received and stored.
+
+        Raises: ServerUnreachable, RequestRefused.
+        """
+        headers = {"content-type": "application/x-ndjson"}
+        try:
+            response = self._http.post("lineage/batch", content=lines, headers=headers)
+        except httpx.TransportError as error:
+            raise ServerUnreachable(self.url, str(error) or type(error).__name__) from None
+        if not response.is_success:
+            raise RequestRefused(self.url, response.status_code, _reason(response))
+        told: dict[str, Any] = msgspec.json.decode(response.content)
+        return told
+
     def _first(self, node: NodeId, kind: str, wanted: type[T]) -> T | None:
         for namespace, name in node.splits():
             try:

@@ -21,6 +21,7 @@ from headwater.cli.output import err
 from headwater.cli.runs import runs
 from headwater.cli.search import search
 from headwater.cli.server import server
+from headwater.cli.transfer import export, import_
 from headwater.cli.watch import watch
 from headwater.errors import HeadwaterError
 from headwater.version import __version__
@@ -57,6 +58,8 @@ for command in (lineage, impact, origin, diff, runs, events, search, watch):
     app.command(rich_help_panel="Lineage", cls=Command)(command)
 app.command(rich_help_panel="Server", cls=Command)(server)
 app.add_typer(key, rich_help_panel="Server")
+app.command(rich_help_panel="Server", cls=Command)(export)
+app.command("import", rich_help_panel="Server", cls=Command)(import_)
 capture.register(app)
 app.command(rich_help_panel="Pipeline", cls=Command)(worker)
 app.add_typer(connector, rich_help_panel="Pipeline")

@@ -1,0 +1,203 @@
+"""`headwater export` and `headwater import`: all events out of a server, and into one."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+
+from headwater.cli.options import DEFAULT_SERVER, Server
+from headwater.errors import RequestRefused, UsageError
+from headwater.model.times import format_moment, parse_moment
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from headwater.cli.client import Client
+
+_PAGE = 1000
+_BATCH = 500
+_FIRST = "1970-01-01T00:00:00Z"
+
+
+class Cursor(msgspec.Struct):
+    """How far events were read: up to a time, and how many of exactly that time."""
+
+    after: str = _FIRST
+    seen: int = 0
+    done: int = 0
+
+
+def export(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write; .zst compresses.")],
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Write all events of a server to a file, one a line, oldest first."""
+    from headwater.cli.client import Client
+    from headwater.cli.output import note
+
+    count = 0
+    with Client(server) as client, _writing(file) as out, _progress() as shown:
+        task = shown.add_task("events", total=None)
+        for page, _ in pages(client, Cursor(), "all"):
+            for raw in page:
+                out.write(bytes(raw).replace(b"\n", b" ") + b"\n")
+            count += len(page)
+            shown.update(task, completed=count)
+    note(f"{count:,} events are in {file}")
+
+
+def import_(
+    source: Annotated[
+        str, typer.Argument(metavar="FILE", help="A file of events, or the word marquez.")
+    ],
+    url: Annotated[
+        str | None, typer.Argument(metavar="URL", help="The Marquez to read from.")
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where to note how far it is, to go on there."),
+    ] = None,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Send events to a server: of a file (plain or .zst), or of a running Marquez.
+
+    An event that the server has is not stored twice, so that an import may be repeated. From
+    a Marquez it goes on where it was broken off.
+    """
+    from headwater.cli.client import Client
+    from headwater.cli.output import note
+
+    with Client(server) as target, _progress() as shown:
+        task = shown.add_task("events", total=None)
+        if source == "marquez":
+            if url is None:
+                raise UsageError("no Marquez was named", hint="headwater import marquez URL")
+            count, bad = _from_marquez(target, url, resume, shown, task)
+        else:
+            count, bad = _from_file(target, Path(source), shown, task)
+    note(f"{count:,} events were sent" + (f", {bad:,} were refused" if bad else ""))
+    if bad:
+        raise typer.Exit(1)
+
+
+def _from_file(target: "Client", path: Path, shown: "Progress", task: Any) -> tuple[int, int]:
+    count = bad = 0
+    batch: list[bytes] = []
+    with _reading(path) as lines:
+        for line in lines:
+            if line.strip():
+                batch.append(line.strip())
+            if len(batch) == _BATCH:
+                bad += _send(target, batch)
+                count, batch = count + len(batch), []
+                shown.update(task, completed=count)
+    bad += _send(target, batch)
+    return count + len(batch), bad
+
+
+def _from_marquez(
+    target: "Client", url: str, resume: Path | None, shown: "Progress", task: Any
+) -> tuple[int, int]:
+    from headwater.cli.client import Client
+
+    digest = hashlib.sha256(f"{url} {target.url}".encode()).hexdigest()[:12]
+    place = resume or Path(f"headwater-import-{digest}.json")
+    cursor = Cursor()
+    if place.exists():
+        cursor = msgspec.json.decode(place.read_bytes(), type=Cursor)
+    bad = 0
+    with Client(url) as marquez:
+        for page, after in pages(marquez, cursor, None):
+            bad += _send(target, [bytes(raw) for raw in page])
+            place.write_bytes(msgspec.json.encode(after))
+            shown.update(task, completed=after.done)
+            cursor = after
+    return cursor.done, bad
+
+
+class _Timed(msgspec.Struct, rename="camel"):
+    event_time: str
+
+
+def pages(
+    client: "Client", start: Cursor, kind: str | None
+) -> Iterator[tuple[list[msgspec.Raw], Cursor]]:
+    """Events oldest first, page by page, each with the cursor after it.
+
+    Pages go by time, for a server that has to pass over a million events reads them all.
+    """
+    cursor = start
+    while True:
+        extra = {} if kind is None else {"kind": kind}
+        page = client.event_page(
+            after=cursor.after, offset=cursor.seen, limit=_PAGE, sortDirection="asc", **extra
+        )
+        if not page:
+            return
+        last = _time(page[-1])
+        same = sum(1 for raw in page if _time(raw) == last)
+        seen = cursor.seen + same if last == cursor.after else same
+        cursor = Cursor(last, seen, cursor.done + len(page))
+        yield page, cursor
+        if len(page) < _PAGE:
+            return
+
+
+def _time(raw: msgspec.Raw) -> str:
+    return format_moment(parse_moment(msgspec.json.decode(raw, type=_Timed).event_time))
+
+
+def _send(target: "Client", batch: list[bytes]) -> int:
+    """Send events; how many were refused."""
+    if not batch:
+        return 0
+    try:
+        summary = target.send_lines(b"\n".join(line.replace(b"\n", b" ") for line in batch))
+    except RequestRefused as error:
+        if error.status != 422:
+            raise
+        return len(batch)
+    return int(summary["received"]) - int(summary["stored"])
+
+
+def _progress() -> "Progress":
+    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+
+    from headwater.cli.output import err
+
+    columns = (SpinnerColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    return Progress(*columns, console=err(), transient=True)
+
+
+def _writing(path: Path) -> IO[bytes]:
+    return _zstd().open(path, "wb") if path.suffix == ".zst" else path.open("wb")
+
+
+def _reading(path: Path) -> IO[bytes]:
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise UsageError(
+            f"{path}: {error.strerror}", hint="Name a file that `headwater export` wrote"
+        ) from None
+    is_packed = file.read(4) == b"\x28\xb5\x2f\xfd"
+    file.seek(0)
+    if not is_packed:
+        return file
+    file.close()
+    import io
+
+    return io.BufferedReader(_zstd().open(path, "rb"))
+
+
+def _zstd() -> Any:
+    try:
+        import zstandard
+    except ImportError:
+        raise UsageError(
+            "zstandard is not installed", hint="Install headwater[server], or use a plain file"
+        ) from None
+    return zstandard
