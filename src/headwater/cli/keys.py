@@ -20,7 +20,7 @@ Store = Annotated[
         help="The server's store: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
     ),
 ]
-_STORE = "sqlite:///headwater.db"
+STORE = "sqlite:///headwater.db"
 Name = Annotated[str, typer.Argument(metavar="NAME", help="What the key is called.")]
 
 
@@ -34,7 +34,7 @@ def create(
         str,
         typer.Option(metavar="PREFIX", help="Write only to namespaces that begin with this."),
     ] = "",
-    store: Store = _STORE,
+    store: Store = STORE,
 ) -> None:
     """Make a key, which is shown this once.
 
@@ -43,7 +43,7 @@ def create(
     from headwater.cli.output import note
     from headwater.server.store.keys import create_key
 
-    database = _open(store)
+    database = open_store(store)
     try:
         made = create_key(database, name, scope, namespace)
     finally:
@@ -53,13 +53,13 @@ def create(
 
 
 @key.command("list", cls=Command)
-def list_(store: Store = _STORE, as_json: AsJson = False) -> None:
+def list_(store: Store = STORE, as_json: AsJson = False) -> None:
     """List keys, without the keys themselves."""
     from headwater.cli.output import moment_text, note, write_json, write_table
     from headwater.server.answers.reading import maybe_moment, moment
     from headwater.server.store.keys import list_keys
 
-    database = _open(store)
+    database = open_store(store)
     try:
         with database.reading() as session:
             found = [*list_keys(session).values()]
@@ -84,12 +84,12 @@ def list_(store: Store = _STORE, as_json: AsJson = False) -> None:
 
 
 @key.command(cls=Command)
-def revoke(name: Name, store: Store = _STORE) -> None:
+def revoke(name: Name, store: Store = STORE) -> None:
     """Let a key be valid no more; servers know within a second."""
     from headwater.cli.output import note
     from headwater.server.store.keys import revoke_key
 
-    database = _open(store)
+    database = open_store(store)
     try:
         revoke_key(database, name)
     finally:
@@ -97,7 +97,8 @@ def revoke(name: Name, store: Store = _STORE) -> None:
     note(f"{name} is revoked")
 
 
-def _open(store: str) -> "Database":
+def open_store(store: str) -> "Database":
+    """The store at an address, with its tables as this code wants them."""
     from headwater.server.store.database import open_database
     from headwater.server.store.migrate import migrate
 

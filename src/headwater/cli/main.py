@@ -23,6 +23,7 @@ from headwater.cli.search import search
 from headwater.cli.server import server
 from headwater.cli.transfer import export, import_
 from headwater.cli.watch import watch
+from headwater.cli.webhooks import webhook
 from headwater.errors import HeadwaterError
 from headwater.version import __version__
 
@@ -58,6 +59,7 @@ for command in (lineage, impact, origin, diff, runs, events, search, watch):
     app.command(rich_help_panel="Lineage", cls=Command)(command)
 app.command(rich_help_panel="Server", cls=Command)(server)
 app.add_typer(key, rich_help_panel="Server")
+app.add_typer(webhook, rich_help_panel="Server")
 app.command(rich_help_panel="Server", cls=Command)(export)
 app.command("import", rich_help_panel="Server", cls=Command)(import_)
 capture.register(app)

@@ -50,6 +50,7 @@ from headwater.server.store.changes import put_namespace
 from headwater.server.store.database import DATABASE_ERRORS
 from headwater.server.store.feed import prune_feed
 from headwater.server.store.store import Store
+from headwater.server.webhooks import Webhooks
 from headwater.version import __version__
 
 _log = logging.getLogger(__name__)
@@ -111,6 +112,7 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
         beside = [
             asyncio.create_task(_watch_leases(store, settings.lease_check)),
             asyncio.create_task(_prune_feed(store)),
+            asyncio.create_task(Webhooks(store, reader).run()),
         ]
         try:
             yield

@@ -14,8 +14,11 @@ from uuid import UUID
 
 import msgspec
 
-from headwater.model.names import JobName
+from headwater.model.names import JobName, NodeId, NodeKind
 from headwater.model.times import format_moment, parse_moment
+from headwater.server.answers.past import PastWalk
+from headwater.server.answers.reading import Reading
+from headwater.server.answers.runs import job_names
 from headwater.server.metrics import DROPPED, WATCHING
 from headwater.server.store.database import DATABASE_ERRORS, Database
 from headwater.server.store.feed import (
@@ -26,6 +29,7 @@ from headwater.server.store.feed import (
     feed_ends,
     read_feed,
 )
+from headwater.server.store.tables import INPUT, OUTPUT
 
 TYPES = ("run", "progress", "graph")
 _BEHIND = 2000  # entries that may wait for a client
@@ -199,6 +203,22 @@ class Live:
                 await asyncio.wait_for(client.wake.wait(), _QUIET)
             except TimeoutError:
                 yield b": still here\n\n"
+
+
+def nodes_about(reading: Reading, text: str) -> frozenset[str] | None:
+    """The nodes that a filter by one means: of a dataset its jobs too; None if there is none."""
+    node, walk = NodeId.parse(text), PastWalk(reading)
+    if node is None:
+        return None
+    if node.kind is NodeKind.JOB:
+        return frozenset([text]) if walk.naming.find_job(node) is not None else None
+    column = walk.naming.find_field(node) if node.kind is NodeKind.FIELD else None
+    root = column[0] if column else walk.naming.find_dataset(node)
+    if root is None:
+        return None
+    jobs = walk.jobs_of(INPUT, {root}) | walk.jobs_of(OUTPUT, {root})
+    names = job_names(reading, jobs).values()
+    return frozenset([walk.naming.node_id(root), *(str(JobName(*name)) for name in names)])
 
 
 def write(numbered: Numbered) -> Item:

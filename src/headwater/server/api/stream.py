@@ -9,13 +9,10 @@ from litestar.response import Stream
 
 from headwater.model.names import NodeKind
 from headwater.model.times import FOREVER
-from headwater.server.answers.past import PastWalk
-from headwater.server.answers.reading import Reader
 from headwater.server.api.history import OptionalNode, parse_node
 from headwater.server.api.problems import BadRequest, NotFound
-from headwater.server.live import TYPES, Filter
+from headwater.server.live import TYPES, Filter, nodes_about
 from headwater.server.service import Service
-from headwater.server.store.tables import INPUT, OUTPUT
 
 _HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
@@ -66,22 +63,9 @@ def _number(text: str | None) -> int | None:
 
 
 def _about(service: Service, text: str) -> frozenset[str]:
-    """The nodes that a filter by one means: a dataset's jobs too."""
     node = parse_node(text)
-    reader: Reader = service.reader
-    with reader.open() as reading:
-        walk = PastWalk(reading)
-        if node.kind is NodeKind.JOB:
-            if walk.naming.find_job(node) is None:
-                raise NotFound("Job", text)
-            return frozenset([text])
-        column = walk.naming.find_field(node) if node.kind is NodeKind.FIELD else None
-        root = column[0] if column else walk.naming.find_dataset(node)
-        if root is None:
-            raise NotFound("Dataset", text)
-        jobs = walk.jobs_of(INPUT, {root}) | walk.jobs_of(OUTPUT, {root})
-        names = reading.session.all(
-            "SELECT n.name, j.name FROM job j JOIN namespace n ON n.id = j.namespace "
-            "WHERE j.id = ANY(?)", [*jobs],
-        )  # fmt: skip
-        return frozenset([walk.naming.node_id(root), *(f"job:{n}:{j}" for n, j in names)])
+    with service.reader.open() as reading:
+        found = nodes_about(reading, text)
+    if found is None:
+        raise NotFound("Job" if node.kind is NodeKind.JOB else "Dataset", text)
+    return found

@@ -213,6 +213,21 @@ api_key = Table(
     Column("revoked_at", Moment),
 )
 
+# Whom to call, and how far in the feed each was told.
+webhook = Table(
+    "webhook",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("url", Text, nullable=False),
+    Column("secret", Text, nullable=False),
+    Column("kinds", Text, nullable=False),
+    Column("node", Text),
+    Column("position", BigInteger, nullable=False),
+    Column("claimed_until", Moment, nullable=False),
+    Column("created_at", Moment, nullable=False),
+)
+
 # What admins did, and what was deleted.
 audit = Table(
     "audit",

@@ -1,0 +1,110 @@
+"""`headwater webhook`: who is called when runs fail or the graph changes."""
+
+from typing import Annotated
+
+import typer
+
+from headwater.cli.help import Command
+from headwater.cli.keys import STORE, Store, open_store
+from headwater.cli.options import AsJson
+from headwater.errors import HeadwaterError
+
+webhook = typer.Typer(
+    name="webhook",
+    help="Call an address when runs fail or the graph changes.",
+    no_args_is_help=True,
+)
+Name = Annotated[str, typer.Argument(metavar="NAME", help="What the webhook is called.")]
+
+
+@webhook.command(cls=Command)
+def create(
+    name: Name,
+    url: Annotated[str, typer.Argument(metavar="URL", help="The address to call.")],
+    on: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WHAT",
+            help="run.failed, run.aborted, lineage.changed or schema.changed; else all.",
+        ),
+    ] = None,
+    node: Annotated[
+        str | None,
+        typer.Option(metavar="NODE", help="Only this job, or this dataset and its jobs."),
+    ] = None,
+    store: Store = STORE,
+) -> None:
+    """Make a webhook; the secret that signs its calls is shown this once."""
+    from headwater.cli.output import note
+    from headwater.server.store.hooks import create_hook
+
+    database = open_store(store)
+    try:
+        secret = create_hook(database, name, url, on or (), node)
+    finally:
+        database.close()
+    typer.echo(secret)
+    note("with this secret calls are signed, in the header Headwater-Signature")
+
+
+@webhook.command("list", cls=Command)
+def list_(store: Store = STORE, as_json: AsJson = False) -> None:
+    """List webhooks."""
+    from headwater.cli.output import note, write_json, write_table
+    from headwater.server.store.hooks import list_hooks
+
+    database = open_store(store)
+    try:
+        with database.reading() as session:
+            found = list_hooks(session)
+    finally:
+        database.close()
+    if as_json:
+        write_json([{"name": h.name, "url": h.url, "on": sorted(h.kinds), "node": h.node}
+                    for h in found])  # fmt: skip
+    elif found:
+        rows = [[h.name, h.url, ",".join(sorted(h.kinds)), h.node or "-"] for h in found]
+        write_table(["NAME", "URL", "ON", "NODE"], rows)
+    else:
+        note("no webhooks")
+
+
+@webhook.command(cls=Command)
+def delete(name: Name, store: Store = STORE) -> None:
+    """Call it no more."""
+    from headwater.server.store.hooks import delete_hook
+
+    database = open_store(store)
+    try:
+        delete_hook(database, name)
+    finally:
+        database.close()
+
+
+@webhook.command("test", cls=Command)
+def call(name: Name, store: Store = STORE) -> None:
+    """Call it once, and tell what it answers."""
+    import httpx
+
+    from headwater.cli.output import note
+    from headwater.server.store.hooks import find_hook
+    from headwater.server.webhooks import request
+
+    database = open_store(store)
+    try:
+        hook = find_hook(database, name)
+    finally:
+        database.close()
+    body, headers = request(hook, {"id": f"{hook.id}-test", "type": "test", "data": {}})
+    try:
+        answer = httpx.post(hook.url, content=body, headers=headers, timeout=10)
+    except httpx.HTTPError as error:
+        raise HeadwaterError(
+            f"{hook.url} does not answer: {error}", hint="Check the address"
+        ) from None
+    if not answer.is_success:
+        raise HeadwaterError(
+            f"{hook.url} answered {answer.status_code}",
+            hint="It is to answer 2xx; other answers are tried again",
+        )
+    note(f"{hook.url} answered {answer.status_code}")

@@ -1,0 +1,125 @@
+"""Webhooks are called for what they are about: signed, in order, until they are answered."""
+
+import hashlib
+import hmac
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from headwater.cli.main import main
+from headwater.server.store.database import open_database
+from headwater.server.store.hooks import create_hook
+from server.events import dataset, facet, run_event, run_id, schema
+from server.process import ServerProcess
+
+
+class Receiver(ThreadingHTTPServer):
+    """Takes calls; the first few it refuses."""
+
+    def __init__(self, refused: int = 0) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.url = f"http://127.0.0.1:{self.server_address[1]}/hook"
+        self.refused = refused
+        self.calls: list[tuple[dict[str, str], bytes]] = []
+        self.news = threading.Condition()
+
+    def wait_for(self, count: int) -> list[dict[str, Any]]:
+        with self.news:
+            assert self.news.wait_for(lambda: len(self.calls) >= count, 60), self.calls
+            return [json.loads(body) for _, body in self.calls]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Receiver
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        with self.server.news:
+            is_refused = self.server.refused > 0
+            self.server.refused -= 1
+            if not is_refused:
+                told = {name.lower(): value for name, value in self.headers.items()}
+                self.server.calls.append((told, body))
+                self.server.news.notify_all()
+        self.send_response(503 if is_refused else 204)
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with Receiver(refused=2) as found:
+        thread = threading.Thread(target=found.serve_forever, daemon=True)
+        thread.start()
+        yield found
+        found.shutdown()
+        thread.join(10)
+
+
+def _create(store_url: str, *args: Any) -> str:
+    database = open_database(store_url)
+    try:
+        return create_hook(database, *args)
+    finally:
+        database.close()
+
+
+def test_failures_are_told_in_order_signed_and_after_refusals(
+    server: ServerProcess, receiver: Receiver
+) -> None:
+    secret = _create(server.store_url, "on-call", receiver.url, ["run.failed"], None)
+    for number in range(3):
+        why = facet(message=f"no room {number}")
+        server.api.send(run_event("FAIL", number, run=f"r{number}", errorMessage=why))
+        server.api.send(run_event("COMPLETE", number, run=f"c{number}"))
+    told = receiver.wait_for(3)
+    assert [(t["type"], t["data"]["runId"], t["data"]["error"]) for t in told[:3]] == [
+        ("run.failed", run_id(f"r{n}"), f"no room {n}") for n in range(3)
+    ]
+    headers, body = receiver.calls[0]
+    time, _, signature = headers["headwater-signature"].removeprefix("t=").partition(",v1=")
+    expected = hmac.new(secret.encode(), f"{time}.".encode() + body, hashlib.sha256).hexdigest()
+    assert signature == expected
+    assert headers["headwater-delivery"] == told[0]["id"]
+
+
+def test_changes_around_a_node_are_told(server: ServerProcess, receiver: Receiver) -> None:
+    server.api.send(run_event("START", 0, run="a", outputs=[dataset("t", schema=schema("x"))]))
+    args = ("t", receiver.url, ["schema.changed", "lineage.changed"], "dataset:db:t")
+    _create(server.store_url, *args)
+    server.api.send(
+        run_event("START", 1, run="other", job="other", outputs=["elsewhere"]),
+        run_event("RUNNING", 2, run="a", outputs=[dataset("t", schema=schema("x", "y"))]),
+    )
+    told = receiver.wait_for(1)
+    assert told[0]["type"] == "schema.changed"
+    assert "dataset:db:t" in told[0]["data"]["nodeIds"]
+
+
+def test_webhooks_on_the_command_line(
+    store_url: str, receiver: Receiver, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(*args: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as end:
+            main(["webhook", *args, "--store", store_url])
+        told = capsys.readouterr()
+        return int(end.value.code or 0), told.out, told.err
+
+    code, secret, _ = run("create", "x", receiver.url, "--on", "run.failed")
+    assert (code, len(secret.strip())) == (0, 64)
+    assert run("create", "x", receiver.url)[0] == 2
+    assert run("create", "y", receiver.url, "--on", "rain")[0] == 2
+    listed = run("list")[1]
+    assert ("run.failed" in listed, secret.strip() in listed) == (True, False)
+    assert run("test", "x")[0] == 1  # it refuses twice
+    assert run("test", "x")[0] == 1
+    assert run("test", "x")[0] == 0
+    assert json.loads(receiver.calls[0][1])["type"] == "test"
+    assert run("delete", "x")[0] == 0
+    assert run("delete", "x")[0] == 2
