@@ -82,6 +82,10 @@ docs: $(STAMP) ## Write the reference from the code, and build the documents as 
 	$(BIN)/python tools/reference.py
 	$(BIN)/mkdocs build --quiet
 
+.PHONY: screenshots
+screenshots: $(STAMP) $(PAGE) ## Make the pictures of docs/images anew
+	PYTHONPATH=tests $(BIN)/python -m page.screenshots
+
 .PHONY: fmt
 fmt: $(STAMP) ## Format the code and mend what lint can mend
 	$(BIN)/ruff format .

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 from headwater.server.store.database import open_database
 from headwater.server.store.keys import create_key
 from page import lab
-from page.conftest import opened
+from page.browser import opened
 from server.process import ServerProcess
 
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from page import lab
-from page.conftest import opened
+from page.browser import opened
 from page.graph import dataset_id, field_id, lineage, node
 from server.process import ServerProcess
 

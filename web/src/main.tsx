@@ -6,8 +6,11 @@ import { ApiError } from "./api/client";
 import "@xyflow/react/dist/base.css";
 import "./styles/tokens.css";
 import "./styles/base.css";
+import "./styles/signs.css";
 import "./styles/shell.css";
 import "./styles/graph.css";
+import "./styles/nodes.css";
+import "./styles/edges.css";
 import "./styles/panel.css";
 import "./styles/views.css";
 

@@ -42,7 +42,7 @@ function Inside() {
             <Nothing scene={scene} />
           )}
           {scene.changed && (
-            <button type="button" className="changed" onClick={scene.changed}>
+            <button type="button" className="graph-changed" onClick={scene.changed}>
               Graph changed · show
             </button>
           )}

@@ -4,7 +4,7 @@ import { type CSSProperties, Fragment, memo } from "react";
 import { fieldId } from "../../api/names";
 import { Icon } from "../../components/Icon";
 import { StateDot } from "../../components/StateBadge";
-import { MARK_SIGN } from "../../graph/diff";
+import { MARK_SIGN, type Mark } from "../../graph/diff";
 import { hueOf, KIND_WORD, kindOf } from "../../graph/kinds";
 import type { DatasetNode, JobNode } from "../../graph/model";
 import { headHeight, partsOf } from "../../graph/sizes";
@@ -171,13 +171,25 @@ function Rows({ drawn, node }: { drawn: Drawn; node: DatasetNode }) {
             onClick={() => light(field)}
             title={`${field}: show where it comes from and what it feeds`}
           >
-            <span className="name">{field}</span>
+            <span className="name">
+              <FieldMark mark={drawn.fieldMarks.get(field)} />
+              {field}
+            </span>
             <span className="type">{types.get(field) ?? ""}</span>
           </button>
         </li>
       ))}
       {shown.more > 0 && <li className="rest">{shown.more} more</li>}
     </ul>
+  );
+}
+
+function FieldMark({ mark }: { mark: Mark | undefined }) {
+  if (!mark) return null;
+  return (
+    <span className={`mark ${mark}`} role="img" aria-label={mark}>
+      {MARK_SIGN[mark]}{" "}
+    </span>
   );
 }
 

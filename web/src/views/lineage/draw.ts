@@ -18,6 +18,7 @@ export interface Drawn {
   isSelected: boolean;
   isAnchor: boolean;
   mark: Mark | null;
+  fieldMarks: ReadonlyMap<string, Mark>;
   hidden: Hidden | null;
   litFields: ReadonlySet<string>;
   /** The lit column itself, where it is of this dataset. */
@@ -56,6 +57,7 @@ export function draw(scene: Scene, state: ViewState): Picture {
       isSelected: state.selected === id,
       isAnchor: state.anchors.includes(id),
       mark: scene.marks?.nodes.get(id) ?? null,
+      fieldMarks: new Map(scene.marks?.fields.get(id)?.map(({ name, mark }) => [name, mark])),
       hidden: scene.hidden.get(id) ?? null,
       litFields: fields,
       chosen: [...fields].find((field) => isField(node, field, state.column)) ?? null,
