@@ -21,10 +21,11 @@ def tour(url: str, name: str, config: dict[str, str], plugin: str) -> None:
     made = client.create_connector({"name": name, "config": config})
     assert (made["name"], made["config"]["connector.class"]) == (name, config["connector.class"])
     assert name in client.list_connectors()
-    assert set(client.list_connectors(expand="status")[name]) == {"status"}
+    # Who has just been made has a status a moment later.
+    eventually(lambda: set(client.list_connectors(expand="status").get(name, ())) == {"status"})
 
     def states() -> list[str]:
-        status = client.get_connector_status(name)
+        status = client.list_connectors(expand="status")[name]["status"]
         return [status["connector"]["state"], *(task["state"] for task in status["tasks"])]
 
     eventually(lambda: states() == ["RUNNING", "RUNNING"])
