@@ -3,14 +3,21 @@
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from stack.platform import Platform, eventually
+from stack.platform import Platform
+from stack.platform import eventually as eventually_within
+
+PATIENCE_S = 240  # on a machine that is busy with other things
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    eventually_within(holds, PATIENCE_S)
 
 
 @pytest.fixture(scope="module")
@@ -55,18 +62,18 @@ def running(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Ite
             stderr=subprocess.STDOUT,
         )
     try:
-        eventually(lambda: child.poll() is not None or "all is deployed" in log.read_text(), 300)
+        eventually(lambda: child.poll() is not None or "all is deployed" in log.read_text())
         assert child.poll() is None, log.read_text()
         yield log
         child.send_signal(signal.SIGINT)
-        assert child.wait(60) == 0, log.read_text()
+        assert child.wait(120) == 0, log.read_text()
         assert platform.processes() == []
     finally:
         child.kill()
 
 
 def test_what_is_broken_is_noticed_and_mended(platform: Platform, running: Path) -> None:
-    verified = platform.run("demo", "verify", "--limit", "120")
+    verified = platform.run("demo", "verify", "--limit", "200")
     assert verified.returncode == 0, verified.stdout + verified.stderr
 
     assert platform.run("demo", "break", "stop").returncode == 0
@@ -79,7 +86,10 @@ def test_what_is_broken_is_noticed_and_mended(platform: Platform, running: Path)
     eventually(lambda: {states(platform)[name] for name in readers} == {"FAILED"})
     wrong = platform.run("demo", "verify")
     assert wrong.returncode == 1
-    assert wrong.stdout.count("✕ wrong") == 3
+    told = [line.split() for line in wrong.stdout.splitlines() if "✕ wrong" in line]
+    assert {(row[2], row[3], row[-1]) for row in told} >= {
+        ("state", name, "FAILED") for name in readers
+    }
     assert "topic orders, partition 0, offset" in wrong.stderr
     assert platform.run("demo", "mend").returncode == 0
     eventually(lambda: {states(platform)[name] for name in readers} == {"RUNNING"})
@@ -88,7 +98,7 @@ def test_what_is_broken_is_noticed_and_mended(platform: Platform, running: Path)
 def test_killed_worker_comes_back_with_new_runs(platform: Platform, running: Path) -> None:
     before = run_id(platform, "orders-s3-sink")
     assert platform.run("demo", "break", "worker").returncode == 0
-    eventually(lambda: run_id(platform, "orders-s3-sink") != before, 120)
+    eventually(lambda: run_id(platform, "orders-s3-sink") != before)
     eventually(lambda: platform.service("worker")["status"] == "healthy")
     assert platform.service("worker")["restarts"] == 1
     assert states(platform)["orders-s3-sink"] == "RUNNING"
@@ -104,6 +114,6 @@ def test_new_field_reaches_the_topic_while_all_goes_on(platform: Platform, runni
         fields = httpx.get(path, timeout=30).json()["fields"]
         return "currency" in {field["name"] for field in fields}
 
-    eventually(has_currency, 120)
+    eventually(has_currency)
     sinks = ("iceberg-ingestion", "orders-s3-sink", "supplier-stats")
-    eventually(lambda: {states(platform)[name] for name in sinks} == {"RUNNING"}, 120)
+    eventually(lambda: {states(platform)[name] for name in sinks} == {"RUNNING"})

@@ -100,7 +100,7 @@ def mend() -> None:
 
 @demo.command(cls=Command)
 @needs(PipelineExtraMissing)
-def verify(lab: Which = LabName.stream, multi: Multi = False, limit: Limit = 0) -> None:
+def verify(lab: Which = LabName.stream, multi: Multi = False, limit: Limit = 15) -> None:
     """Compare the running demo's lineage with what it must be."""
     from headwater.cli.demo import run as runs
 
