@@ -210,8 +210,8 @@ def report(
         "# History: how questions grow with it",
         "",
         f"{JOBS:,} jobs, {JOBS:,} tables, {JOBS * COLUMNS:,} columns on {kind}; {FEW:,} events, then "
-        f"{events:,}. Loaded by the batch in {spent:,.0f} s; {size / 2**20:,.0f} MiB on disk. Median "
-        f"of {len(few)} kinds of questions to random nodes, without HTTP. "
+        f"{events:,}. Loaded by the batch in {spent:,.0f} s; {size / 2**20:,.0f} MiB on disk. Medians, "
+        "each question asked of random nodes, without HTTP. "
         f"Python {platform.python_version()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} "
         "while measured. `benchmarks/history.py` makes this page.",
         "",

@@ -59,6 +59,15 @@ def server(
             help="Take events from a topic too: kafka://HOST:PORT/TOPIC; may be repeated.",
         ),
     ] = None,
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            envvar="HEADWATER_KEEP",
+            metavar="AGE",
+            help="Let go of raw events and details of runs that are older: 90d.",
+            show_default="for ever",
+        ),
+    ] = None,
     open_: Annotated[
         bool,
         typer.Option(
@@ -84,7 +93,7 @@ def server(
 ) -> None:
     """Run the lineage server: OpenLineage in, Marquez's API out."""
     from headwater.server.serve import serve
-    from headwater.server.settings import parse_aliases, parse_clusters, read_settings
+    from headwater.server.settings import parse_aliases, parse_clusters, parse_span, read_settings
 
     settings = read_settings(
         os.environ,
@@ -96,6 +105,7 @@ def server(
         connect=parse_clusters(",".join(connect)) if connect else None,
         log_level=log_level,
         consume=tuple(consume) if consume else None,
+        keep=parse_span(keep) if keep else None,
         open=open_ or None,
         tls_cert=tls_cert,
         tls_key=tls_key,

@@ -18,6 +18,7 @@ from litestar.openapi import OpenAPIConfig
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.errors import EventRejected, HeadwaterError
+from headwater.model.times import now
 from headwater.server.answers.reading import Reader
 from headwater.server.api import problems
 from headwater.server.api.catalog import Namespaces, Search, Sources, Tags
@@ -49,6 +50,7 @@ from headwater.server.store.aliases import AliasRules
 from headwater.server.store.changes import put_namespace
 from headwater.server.store.database import DATABASE_ERRORS
 from headwater.server.store.feed import prune_feed
+from headwater.server.store.prune import prune
 from headwater.server.store.store import Store
 from headwater.server.webhooks import Webhooks
 from headwater.version import __version__
@@ -56,6 +58,7 @@ from headwater.version import __version__
 _log = logging.getLogger(__name__)
 _FEED = 50_000  # entries that those who were away can still be told
 _PRUNE_EVERY = 60.0
+_CLEAN_EVERY = 3600.0
 _READERS = 8  # threads that answer questions
 _HANDLERS = (
     Lineage,
@@ -113,6 +116,7 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
             asyncio.create_task(_watch_leases(store, settings.lease_check)),
             asyncio.create_task(_prune_feed(store)),
             asyncio.create_task(Webhooks(store, reader).run()),
+            asyncio.create_task(_prune(store, settings.keep)),
         ]
         try:
             yield
@@ -178,6 +182,17 @@ async def _watch_leases(store: Store, every: float) -> None:
             LAPSED.inc(await asyncio.to_thread(store.expire_leases))
         except Exception:
             _log.exception("leases could not be checked")
+
+
+async def _prune(store: Store, keep: float) -> None:
+    while keep > 0:
+        await asyncio.sleep(min(_CLEAN_EVERY, keep / 2))
+        try:
+            found = await asyncio.to_thread(prune, store, now() - int(keep * 1e6))
+            if any(found):
+                _log.info("let go of %d events and %d runs", *found)
+        except Exception:
+            _log.exception("old events could not be let go of")
 
 
 async def _prune_feed(store: Store) -> None:

@@ -1,5 +1,6 @@
 """The server's settings, read once."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from msgspec import Struct
 
 from headwater.errors import UsageError
 
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 DEFAULT_ALIASES = (("s3a://", "s3://"), ("s3n://", "s3://"))
 
 
@@ -23,6 +25,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     log_level: str = "info"
     mask: tuple[str, ...] = ()
     consume: tuple[str, ...] = ()
+    keep: float = 0.0
     open: bool = False
     rate: float = 0.0
     cors: tuple[str, ...] = ()
@@ -47,6 +50,19 @@ def parse_aliases(text: str) -> tuple[tuple[str, str], ...]:
             )
         rules.append((old, new))
     return (*rules, *DEFAULT_ALIASES)
+
+
+def parse_span(text: str) -> float:
+    """Read a length of time, such as 90d, 12h or 30m, as seconds; 0 is for ever.
+
+    Raises: UsageError, when it is none.
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", text.strip().lower())
+    if match is None and text.strip() in ("0", ""):
+        return 0.0
+    if match is None:
+        raise UsageError(f"{text!r} is no length of time", hint="Write --keep as 90d, 12h or 30m")
+    return float(match[1]) * _UNITS[match[2]]
 
 
 def parse_switch(text: str) -> bool:
@@ -111,6 +127,7 @@ _VARIABLES = {
     "log_level": str,
     "mask": parse_list,
     "consume": str.split,
+    "keep": parse_span,
     "open": parse_switch,
     "rate": float,
     "cors": parse_list,

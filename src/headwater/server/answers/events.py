@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from headwater.server.answers.reading import Reading
 from headwater.server.store.log import read_bodies
+from headwater.server.store.prune import has_pruned
 
 KINDS = {
     "run": " AND run IS NOT NULL",
@@ -43,7 +44,8 @@ def events(reading: Reading, window: Window) -> tuple[list[bytes], int]:
 
 def _count(reading: Reading, window: Window, where: str, params: list[int]) -> int:
     is_everything = window.after <= 0 and window.before > 2**61 and window.run is None
-    if is_everything:  # events are numbered without gaps: no need to count them
+    # Events are numbered without gaps, unless some were let go of: no need to count them.
+    if is_everything and not has_pruned(reading.session):
         rows = reading.session.all("SELECT max(seq) FROM event")
     else:
         rows = reading.session.all(f"SELECT count(*) FROM event WHERE {where}", *params)

@@ -1,0 +1,162 @@
+"""Lets go of old events and of the details of old runs; the graph, now and then, stays.
+
+Edges, schemas and mappings with their times are kept for good, and of events those that say
+what is still shown: the facets of datasets, of jobs and of runs that are kept. So are events
+that others are compressed against, which are few (docs/adr/0041).
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from headwater.model.times import FOREVER, format_moment
+from headwater.server.store.database import Session
+from headwater.server.store.keys import note
+from headwater.server.store.rows import unpack_said
+from headwater.server.store.store import Store
+from headwater.server.store.unit import Unit
+
+PRUNED = "pruned"
+_SLICE = 2000  # rows that one commit lets go of, so that others get their turn
+_LONE_TOUCH = (
+    "DELETE FROM touch WHERE run = ANY(?) AND EXISTS (SELECT 1 FROM touch n "
+    "WHERE n.dataset = touch.dataset AND n.io = touch.io AND n.job = touch.job "
+    "AND n.time > touch.time AND (touch.schema IS NULL OR n.schema IS NOT NULL) "
+    "AND (touch.mapping IS NULL OR n.mapping IS NOT NULL))"
+)
+
+
+class Pruned(NamedTuple):
+    """How much was let go of."""
+
+    events: int
+    runs: int
+
+
+def prune(store: Store, before: int) -> Pruned:
+    """Let go of events before a moment, and of runs that ended before it."""
+    with store.database.reading() as session:
+        runs = _old_runs(session, before)
+    for part in _slices(runs):
+        store.writer.change(partial(_drop_runs, part)).result()
+    with store.database.reading() as session:
+        events = _old_events(session, before)
+    for part in _slices(events):
+        store.writer.change(partial(_drop_events, part)).result()
+    found = Pruned(len(events), len(runs))
+    if any(found):
+        told = f"{found.events} events, {found.runs} runs before {format_moment(before)}"
+        store.writer.change(lambda session, _: note(session, "server", PRUNED, told, "")).result()
+    return found
+
+
+def has_pruned(session: Session) -> bool:
+    """Whether events were ever let go of, so that their numbers have gaps."""
+    return bool(session.all("SELECT 1 FROM audit WHERE action = ? LIMIT 1", PRUNED))
+
+
+def _slices(ids: list[int]) -> Iterator[list[int]]:
+    for start in range(0, len(ids), _SLICE):
+        yield ids[start : start + _SLICE]
+
+
+def _old_runs(session: Session, before: int) -> list[int]:
+    """Runs that ended long ago, and that nothing which is shown rests on."""
+    rows = session.all("SELECT id, job, created_at, updated_at, ended_at, state, parent FROM run")
+    ios = _Ios(session)
+    keep = _speakers(session) | ios.versions_now()
+    latest: dict[int, tuple[int, int]] = {}
+    parents: dict[int, int | None] = {}
+    old: set[int] = set()
+    for number, job, created, updated, ended, state, parent in rows:
+        parents[number] = parent
+        latest[job] = max(latest.get(job, (created, number)), (created, number))
+        if ended is not None and max(ended, updated) < before and state != "DECLARED":
+            old.add(number)
+        else:
+            keep.add(number)
+    keep |= {number for _, number in latest.values()}
+    todo = [*keep]
+    while todo:  # who is above one that is kept, or wrote what it read, is kept
+        number = todo.pop()
+        beside = {*ios.wrote_for(number), parents.get(number)} - keep - {None}
+        found = {run for run in beside if run is not None}
+        keep |= found
+        todo += found
+    return sorted(old - keep)
+
+
+def _speakers(session: Session) -> set[int]:
+    rows = session.all("SELECT in_run, out_run FROM job")
+    return {run for row in rows for run in row if run is not None}
+
+
+class _Ios:
+    """Who wrote and who read which dataset, and when."""
+
+    def __init__(self, session: Session) -> None:
+        self._writes: dict[int, list[tuple[int, int]]] = {}
+        self._first: dict[int, tuple[int, int]] = {}
+        self._reads: dict[int, list[tuple[int, int]]] = {}
+        rows = session.all(
+            "SELECT d.root, io.io, io.since, io.run FROM run_io io "
+            "JOIN dataset d ON d.id = io.dataset ORDER BY io.since"
+        )
+        for dataset, io, since, run in rows:
+            if io == 1:
+                self._writes.setdefault(dataset, []).append((since, run))
+            else:
+                self._first.setdefault(dataset, (since, run))
+                self._reads.setdefault(run, []).append((dataset, since))
+
+    def versions_now(self) -> set[int]:
+        """The runs whose word is a dataset's version: who wrote it last, and who read it first."""
+        last = {writes[-1][1] for writes in self._writes.values()}
+        return last | {run for _, run in self._first.values()}
+
+    def wrote_for(self, run: int) -> set[int]:
+        """The runs that wrote the versions which a run read."""
+        found = set()
+        for dataset, since in self._reads.get(run, ()):
+            writes = self._writes.get(dataset, [])
+            place = bisect_right(writes, (since, FOREVER))
+            if place:
+                found.add(writes[place - 1][1])
+        return found
+
+
+def _drop_runs(ids: list[int], session: Session, unit: Unit) -> None:
+    unit.flush()
+    session.run(_LONE_TOUCH, ids)
+    session.run("DELETE FROM snapshot WHERE run = ANY(?)", ids)
+    session.run("DELETE FROM run_io WHERE run = ANY(?)", ids)
+    session.run("DELETE FROM run WHERE id = ANY(?)", ids)
+    unit.start_over()
+
+
+def _old_events(session: Session, before: int) -> list[int]:
+    rows = session.all("SELECT seq FROM event WHERE time < ? AND base IS NOT NULL", before)
+    needed = _needed(session)
+    return [row[0] for row in rows if row[0] not in needed]
+
+
+def _needed(session: Session) -> set[int]:
+    """Events that said a facet which is still shown."""
+    needed: set[int] = set()
+    for columns, table in (
+        ("facets", "dataset"), ("facets", "job"), ("facets, job_facets", "run"),
+        ("facets, own", "run_io"),
+    ):  # fmt: skip
+        for row in session.all(f"SELECT {columns} FROM {table}"):
+            needed.update(stamp[2] for said in row for stamp in _stamps(said))
+    needed.update(row[0] for row in session.all("SELECT seq FROM snapshot"))
+    return needed
+
+
+def _stamps(said: Any) -> list[tuple[int, int, int]]:
+    return [*unpack_said(said).values()] if said else []
+
+
+def _drop_events(seqs: list[int], session: Session, _unit: Unit) -> None:
+    session.run("DELETE FROM event WHERE seq = ANY(?)", seqs)
