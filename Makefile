@@ -73,9 +73,10 @@ soak: $(STAMP) ## Run the lab under load and faults for MINUTES (30), and count 
 	$(BIN)/python benchmarks/soak.py --minutes $(MINUTES)
 
 .PHONY: bench
-bench: $(STAMP) ## Run the benchmarks and write docs/benchmarks
+bench: $(STAMP) $(PAGE) ## Run the benchmarks and write docs/benchmarks
 	$(BIN)/python benchmarks/lineage.py
 	$(BIN)/python benchmarks/stack.py --cold
+	PYTHONPATH=tests $(BIN)/python benchmarks/page.py
 
 .PHONY: docs
 docs: $(STAMP) ## Write the reference from the code, and build the documents as a site

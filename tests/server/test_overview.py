@@ -1,7 +1,7 @@
 """What the page opens on: everything where it is little, else the busiest part."""
 
 from server.api import Api
-from server.events import dataset, minute, run_event
+from server.events import dataset, minute, parent, run_event
 
 
 def chain(api: Api, length: int, name: str = "job", first: int = 0) -> None:
@@ -62,3 +62,12 @@ def test_the_graph_is_told_as_it_was(api: Api) -> None:
     now = {node["id"] for node in api.get("/lineage/whole")["graph"]}
     assert then == {"job:jobs:job", "dataset:db:old"}
     assert now == {"job:jobs:job", "dataset:db:new"}
+
+
+def test_parents_stand_for_their_children_when_asked_to(api: Api) -> None:
+    for child in ("a", "b"):
+        told = parent("app", "app")
+        api.send(run_event("COMPLETE", run=child, job=child, inputs=[dataset("in")],
+                           outputs=[dataset(child)], parent=told))  # fmt: skip
+    found = api.get("/lineage/whole", aggregateByParentRun=True)["graph"]
+    assert [n["id"] for n in found if n["type"] == "JOB"] == ["job:jobs:app"]

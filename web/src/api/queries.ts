@@ -17,21 +17,27 @@ import type {
 /** Where nothing comes by itself, ask again and again; while the stream runs, only now and then. */
 export const often = () => (usesStream() ? 15_000 : 2_000);
 
-export const wholeQuery = (limit: number, asOf: string | null) =>
+export const wholeQuery = (limit: number, asOf: string | null, aggregateByParentRun: boolean) =>
   queryOptions({
-    queryKey: ["whole", limit, asOf],
-    queryFn: ({ signal }) => get<Lineage>("/lineage/whole", { limit, asOf }, signal),
+    queryKey: ["whole", limit, asOf, aggregateByParentRun],
+    queryFn: ({ signal }) =>
+      get<Lineage>("/lineage/whole", { limit, asOf, aggregateByParentRun }, signal),
     structuralSharing: limit <= 1_000,
     // A large graph is read again only when the server says that it changed.
     refetchInterval: asOf || (limit > 1_000 && usesStream()) ? false : often,
     placeholderData: keepPreviousData,
   });
 
-export const lineageQuery = (nodeId: string, depth: number, asOf: string | null) =>
+export const lineageQuery = (
+  nodeId: string,
+  depth: number,
+  asOf: string | null,
+  aggregateByParentRun = false,
+) =>
   queryOptions({
-    queryKey: ["lineage", nodeId, depth, asOf],
+    queryKey: ["lineage", nodeId, depth, asOf, aggregateByParentRun],
     queryFn: ({ signal }) =>
-      get<Lineage>("/lineage", { nodeId, depth, asOf, detail: true }, signal),
+      get<Lineage>("/lineage", { nodeId, depth, asOf, detail: true, aggregateByParentRun }, signal),
     refetchInterval: asOf ? false : often,
   });
 

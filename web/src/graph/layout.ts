@@ -31,7 +31,10 @@ function engine(): InstanceType<typeof ELK> {
 export async function layOut(graph: Graph): Promise<Places> {
   const sizes = new Map([...graph.nodes].map(([id, node]) => [id, sizeOf(node)]));
   if (sizes.size === 0) return new Map();
-  return sizes.size > CAREFUL ? layered(sizes, graph.edges) : careful(sizes, graph);
+  const start = performance.now();
+  const found = sizes.size > CAREFUL ? layered(sizes, graph.edges) : await careful(sizes, graph);
+  performance.measure("layout", { start });
+  return found;
 }
 
 async function careful(sizes: Map<string, Size>, graph: Graph): Promise<Places> {

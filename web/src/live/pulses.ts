@@ -50,13 +50,15 @@ export function usePulse(nodeId: string, job: JobData): Pulse {
   return latest(nodeId, job);
 }
 
+/** Calls whenever any pulse changes. */
+export function watchPulses(told: () => void): () => void {
+  everyone.add(told);
+  return () => {
+    everyone.delete(told);
+  };
+}
+
 /** Changes whenever any pulse does. */
 export function usePulseCount(): number {
-  const watch = useCallback((told: () => void) => {
-    everyone.add(told);
-    return () => {
-      everyone.delete(told);
-    };
-  }, []);
-  return useSyncExternalStore(watch, () => generation);
+  return useSyncExternalStore(watchPulses, () => generation);
 }

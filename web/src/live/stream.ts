@@ -8,6 +8,7 @@ import { EventReader, type ServerEvent } from "./sse";
 
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 5_000;
+const HIDDEN = 20_000;
 const QUIET = 40_000; // the server speaks every 15 s at least
 
 interface About {
@@ -48,6 +49,7 @@ async function keepListening(listener: Listener, stop: AbortSignal): Promise<voi
   let last: string | null = null;
   let wait = FIRST_WAIT;
   while (!stop.aborted) {
+    await untilSeen();
     try {
       await once(listener, stop, last, (id) => {
         last = id ?? last;
@@ -62,6 +64,7 @@ async function keepListening(listener: Listener, stop: AbortSignal): Promise<voi
       if (error instanceof ApiError && error.status === 401) await newKey();
     }
     if (stop.aborted) return;
+    if (document.hidden) continue;
     setConnection("lost");
     await new Promise((done) => setTimeout(done, wait));
     wait = Math.min(LONGEST_WAIT, wait * 2);
@@ -80,6 +83,7 @@ async function once(
   const headers: Record<string, string> = { Accept: "text/event-stream" };
   if (last) headers["Last-Event-ID"] = last;
   let timer = setTimeout(() => quiet.abort(), QUIET);
+  const forget = whenHidden(() => quiet.abort());
   try {
     const answer = await ask(address("/stream"), { headers, signal, cache: "no-store" });
     setStreaming(true);
@@ -99,7 +103,37 @@ async function once(
     }
   } finally {
     clearTimeout(timer);
+    forget();
   }
+}
+
+/**
+ * Calls when the page has been out of sight for a while: a browser keeps only a few connections
+ * to one server, and forgotten tabs would take them all.
+ */
+function whenHidden(call: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const look = () => {
+    clearTimeout(timer);
+    if (document.hidden) timer = setTimeout(call, HIDDEN);
+  };
+  document.addEventListener("visibilitychange", look);
+  return () => {
+    clearTimeout(timer);
+    document.removeEventListener("visibilitychange", look);
+  };
+}
+
+function untilSeen(): Promise<void> {
+  if (!document.hidden) return Promise.resolve();
+  return new Promise((done) => {
+    const look = () => {
+      if (document.hidden) return;
+      document.removeEventListener("visibilitychange", look);
+      done();
+    };
+    document.addEventListener("visibilitychange", look);
+  });
 }
 
 function take({ event, data }: ServerEvent, listener: Listener): void {

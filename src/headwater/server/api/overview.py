@@ -1,6 +1,9 @@
 """What the page opens on."""
 
+from typing import Annotated
+
 from litestar import Controller, Response, get
+from litestar.params import QueryParameter
 
 from headwater.server.answers.overview import whole
 from headwater.server.answers.reading import NOW
@@ -20,7 +23,8 @@ class Overview(Controller):
         service: Service,
         limit: Limit = 60,
         as_of: AsOf = None,
+        by_parent: Annotated[bool, QueryParameter(name="aggregateByParentRun")] = False,
     ) -> Response[bytes]:
         """The whole graph when it has at most `limit` nodes, else its busiest part."""
         with service.reader.open(time_of("asOf", as_of, NOW)) as reading:
-            return answer(whole(reading, bounded(limit)))
+            return answer(whole(reading, bounded(limit), by_parent=by_parent))

@@ -4,12 +4,14 @@
 // they pause, or come to its margin. So a frame costs the same however large the graph is.
 import { useStoreApi } from "@xyflow/react";
 import { useEffect, useRef } from "react";
+import { watchPulses } from "../../live/pulses";
 import type { Picture } from "./draw";
 import { type Ground, paint, type Sight } from "./paint";
 import type { Scene } from "./useScene";
 
 const MARGIN = 0.5; // of the canvas, drawn beyond each of its sides
 const PAUSE = 90; // milliseconds
+const STATES = 1_000; // milliseconds in which several news of jobs are painted once
 
 export function Far({ picture, scene }: { picture: Picture; scene: Scene }) {
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -17,9 +19,10 @@ export function Far({ picture, scene }: { picture: Picture; scene: Scene }) {
   useEffect(() => {
     const element = canvas.current;
     if (!element) return;
-    const ground: Ground = { picture, edges: scene.graph.edges, isLit: scene.lit !== null };
+    const ground: Ground = { picture, edges: scene.graph.edges };
     let drawn: Sight | null = null;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let later: ReturnType<typeof setTimeout> | undefined;
     const redraw = () => {
       const { transform, width, height } = store.getState();
       if (width === 0) return;
@@ -43,8 +46,16 @@ export function Far({ picture, scene }: { picture: Picture; scene: Scene }) {
     });
     const themes = new MutationObserver(redraw);
     themes.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    const pulses = watchPulses(() => {
+      later ??= setTimeout(() => {
+        later = undefined;
+        redraw();
+      }, STATES);
+    });
     return () => {
       forget();
+      pulses();
+      clearTimeout(later);
       themes.disconnect();
       clearTimeout(timer);
     };

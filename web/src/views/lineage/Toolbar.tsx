@@ -45,6 +45,14 @@ export function Toolbar({ scene, picture, help }: Props) {
       </button>
       <button
         type="button"
+        aria-pressed={state.folded}
+        onClick={() => change({ folded: !state.folded })}
+        title="Let applications stand for the jobs that run inside them"
+      >
+        Fold
+      </button>
+      <button
+        type="button"
         aria-pressed={state.time}
         onClick={() => change({ time: !state.time, at: null, since: null }, "replace")}
         title="The graph as it was (T)"

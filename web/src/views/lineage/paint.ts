@@ -14,7 +14,6 @@ const NAMES = 0.16; // nearer than this, painted nodes have names
 export interface Ground {
   picture: Picture;
   edges: readonly GraphEdge[];
-  isLit: boolean;
 }
 
 export interface Sight {

@@ -17,6 +17,8 @@ export interface ViewState {
   /** The moment that it is compared with. */
   since: string | null;
   time: boolean;
+  /** Whether parents stand for their children. */
+  folded: boolean;
   /** Whether everything is wanted, however much it is. */
   everything: boolean;
 }
@@ -41,6 +43,7 @@ export function parse(search: string): ViewState {
     isolate: params.has("isolate"),
     at: params.get("at"),
     since: params.get("since"),
+    folded: params.has("folded"),
     everything: params.has("everything"),
     time: params.has("time") || params.has("at") || params.has("since"),
   };
@@ -57,6 +60,7 @@ export function write(state: ViewState): string {
   for (const node of state.open) params.append("open", node);
   if (state.up !== DEPTH) params.set("up", String(state.up));
   if (state.down !== DEPTH) params.set("down", String(state.down));
+  if (state.folded) params.set("folded", "1");
   if (state.everything) params.set("everything", "1");
   if (state.indirect) params.set("indirect", "1");
   if (state.isolate) params.set("isolate", "1");

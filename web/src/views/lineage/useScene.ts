@@ -35,12 +35,12 @@ function useGraphAt(state: ViewState, at: string | null, enabled: boolean) {
   const depth = deepest >= FARTHEST ? 50 : deepest + 1;
   const isWhole = anchors.length === 0;
   const whole = useQuery({
-    ...wholeQuery(state.everything ? EVERYTHING : WHOLE, at),
+    ...wholeQuery(state.everything ? EVERYTHING : WHOLE, at, state.folded),
     enabled: enabled && isWhole,
   });
   const some = useQueries({
     queries: anchors.map((node) => ({
-      ...lineageQuery(node, depth, at),
+      ...lineageQuery(node, depth, at, state.folded),
       placeholderData: keepPreviousData,
       enabled,
     })),
@@ -92,7 +92,15 @@ export function useScene(state: ViewState): Scene {
   const now = useGraphAt(state, state.at, true);
   const before = useGraphAt(state, state.since, state.since !== null);
   const isComparing = state.since !== null;
-  const key = [state.anchors.join(), state.up, state.down, state.at, state.since].join("|");
+  const key = [
+    state.anchors.join(),
+    state.folded,
+    state.everything,
+    state.up,
+    state.down,
+    state.at,
+    state.since,
+  ].join("|");
   const [settled, changed] = useSettled(now.graph, key, now.isPlaceholder);
 
   const column = useQuery({
