@@ -88,3 +88,9 @@ def test_watch_writes_a_line_for_each_change(spare_lab: Lab) -> None:
         watching.stdout.close()
     told = json.loads(lines[0])
     assert (told["event"], told["nodeId"], told["state"]) == ("run", "job:lab:moves", "RUNNING")
+
+
+def test_search_finds_a_run_by_the_beginning_of_its_id(spare_lab: Lab) -> None:
+    _tell(spare_lab)
+    (run,) = spare_lab.json("search", "0a1b2c3d-0000-4000-8000-000000000002", "--kind", "run")
+    assert (run["name"], run["state"]) == ("moves", "FAILED")
