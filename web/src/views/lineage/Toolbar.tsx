@@ -66,7 +66,7 @@ export function Toolbar({ scene, picture, help }: Props) {
       <details className="menu">
         <summary>Share</summary>
         <div className="choices">
-          <button type="button" onClick={() => copy(window.location.href)}>
+          <button type="button" onClick={() => void copy(window.location.href)}>
             Copy link
           </button>
           <button type="button" onClick={() => savePng(picture, scene)}>

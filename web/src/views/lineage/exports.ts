@@ -4,8 +4,13 @@ import type { Picture } from "./draw";
 import { toSvg } from "./svg";
 import type { Scene } from "./useScene";
 
-export function copy(text: string): void {
-  void navigator.clipboard?.writeText(text);
+/** Copies text; where the browser allows no clipboard (plain HTTP), it is shown to be copied. */
+export async function copy(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    window.prompt("Copy this:", text);
+  }
 }
 
 export function saveJson(scene: Scene): void {

@@ -83,8 +83,10 @@ export function useFraming(picture: Picture, scene: Scene): void {
     const isElsewhere = centred.current !== state.anchors.join();
     framed.current = key;
     centred.current = state.anchors.join();
-    const ids = scene.lit ? [...scene.lit.nodes] : [...picture.keys()];
+    const isNarrow = (canvas()?.width ?? NARROW) < NARROW;
+    const chosen = isNarrow && state.selected ? [state.selected] : picture.keys();
+    const ids = [...(scene.lit ? scene.lit.nodes : chosen)];
     if (isFirst) frame(flow, picture, ids, 0);
     else if (isElsewhere || !isInView(flow, picture, ids)) frame(flow, picture, ids);
-  }, [isReady, key, picture, scene.lit, flow, state.anchors]);
+  }, [isReady, key, picture, scene.lit, flow, state.anchors, state.selected]);
 }

@@ -41,7 +41,7 @@ function Event({ event }: { event: LineageEvent }) {
         {event.run && <Link href={runLink(event.run.runId)}>Run</Link>}
         {event.job && <Link href={lineageLink(jobId(event.job))}>Graph</Link>}
         {event.dataset && <Link href={lineageLink(datasetId(event.dataset))}>Graph</Link>}
-        <button type="button" onClick={() => copy(JSON.stringify(event, null, 2))}>
+        <button type="button" onClick={() => void copy(JSON.stringify(event, null, 2))}>
           Copy
         </button>
       </p>
