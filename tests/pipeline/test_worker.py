@@ -1,15 +1,20 @@
 """The worker: Kafka Connect's API, and nothing lost or twice when it is killed."""
 
+import json
 import os
 import random
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
+from page.browser import launched, opened
 from pipeline.lab import Lab
 from pipeline.process import WorkerProcess
 from pipeline.renamed import renamed
+from server.process import ServerProcess
 from stack.connect_tour import tour
 from stack.platform import Platform, eventually
 
@@ -151,3 +156,41 @@ def test_the_api_speaks_as_kafka_connect_does(worker: WorkerProcess) -> None:
     assert told["error_count"] == 1
     assert worker.ask("DELETE", "/connectors/quiet").status_code == 204
     assert worker.ask("GET", "/connectors/quiet").status_code == 404
+
+
+def test_the_page_deploys_pauses_resumes_and_deletes(worker: WorkerProcess, tmp_path: Path) -> None:
+    config = {
+        "connector.class": "s3-sink",
+        "s3.bucket.name": "b",
+        "consumer.override.sasl.password": "open sesame",
+    }
+    told = f"sqlite:///{tmp_path}/page.db", tmp_path / "server.log"
+    with (
+        ServerProcess(*told, "--connect", f"lab={worker.url}") as server,
+        launched() as browser,
+        opened(browser, server.url, reduced_motion="reduce") as page,
+    ):
+        page.goto("/pipelines")
+        expect(page.locator("main")).to_contain_text("Headwater worker")
+        page.get_by_role("button", name="Deploy …").click()
+        editor = page.get_by_role("dialog")
+        text = editor.get_by_label("Definition, as JSON")
+        text.fill(json.dumps({"name": "seen", "config": config}))
+        editor.get_by_role("button", name="Check").click()
+        expect(editor.get_by_role("alert")).to_contain_text("topics")
+        text.fill(json.dumps({"name": "seen", "config": {**config, "topics": "silent"}}))
+        editor.get_by_role("button", name="Deploy", exact=True).click()
+        row = page.get_by_role("row", name="seen")
+        expect(row).to_contain_text("running")
+        row.get_by_role("button", name="seen").click()
+        panel = page.get_by_label("Connector seen")
+        expect(panel).to_contain_text("******")
+        expect(panel).not_to_contain_text("open sesame")
+        panel.get_by_role("button", name="Pause").click()
+        expect(row).to_contain_text("paused")
+        panel.get_by_role("button", name="Resume").click()
+        expect(row).to_contain_text("running")
+        panel.get_by_role("button", name="Delete").click()
+        page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        expect(row).to_have_count(0)
+    assert "seen" not in worker.get("/connectors")
