@@ -55,7 +55,7 @@ SPARK_SUITES := tests/stack tests/capture tests/pipeline tests/demo tests/exampl
 .PHONY: test
 test: $(STAMP) $(PAGE) ## Run every test
 	$(BIN)/python tools/page.py test
-	$(BIN)/pytest $(SPARK_SUITES:%=--ignore=%)
+	$(BIN)/pytest -n 2 --dist loadfile $(SPARK_SUITES:%=--ignore=%)
 	for suite in $(SPARK_SUITES); do $(BIN)/pytest $$suite || $(BIN)/pytest --last-failed $$suite || exit 1; done
 
 .PHONY: dist

@@ -47,8 +47,8 @@ def test_diff_shows_what_changed_and_who_did_it(spare_lab: Lab) -> None:
     assert f"+ edge   dataset:{KAFKA}:second → job:lab:moves" in told
     assert f"- edge   dataset:{KAFKA}:first → job:lab:moves" in told
     assert "by run 0a1b2c3d-0000-4000-8000-000000000002" in told
-    assert spare_lab.json("diff", *span)["nodes"]["added"] == [f"dataset:{KAFKA}:second"]
-    quiet = spare_lab.ask("diff", "--from", "2026-04-01T11:00:00Z")
+    assert spare_lab.json("diff", "moved", *span)["nodes"]["added"] == [f"dataset:{KAFKA}:second"]
+    quiet = spare_lab.ask("diff", "moved", "--from", "2026-04-01T11:00:00Z")
     assert (quiet.returncode, quiet.stdout) == (0, "")
 
 
