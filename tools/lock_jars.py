@@ -109,10 +109,11 @@ SETS: dict[str, tuple[list[Wanted], tuple[str, ...]]] = {
             alone("org.apache.kafka:kafka-clients:3.9.1"),
             alone("org.apache.commons:commons-pool2:2.12.1"),
             alone(f"org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:{ICEBERG}"),
-            alone("io.openlineage:openlineage-spark_2.13:1.53.0"),
         ],
         (),
     ),
+    # OpenLineage's own listener: fetched when someone asks for it.
+    "official": ([alone("io.openlineage:openlineage-spark_2.13:1.53.0")], ()),
 }
 
 

@@ -12,6 +12,7 @@ from capture.tables import create_tables
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--renew-golden", action="store_true", help="write what is captured now")
+    parser.addoption("--renew-lifecycle", action="store_true", help="write docs/lifecycle.md anew")
     parser.addoption("--oracle-queries", type=int, default=60, help="random queries to try")
     parser.addoption("--tpc", default="tpch", help="benchmarks for the oracle: tpch,tpcds")
 

@@ -37,6 +37,10 @@ class Receiver:
                 found.append(kind)
         return found
 
+    def outputs(self) -> set[str]:
+        """The names of everything that was told to be written."""
+        return {one["name"] for event in list(self.events) for one in event["outputs"]}
+
     def wait_for(self, condition: Callable[["Receiver"], object], seconds: float = 60) -> None:
         until(lambda: condition(self), seconds, self._seen)
 

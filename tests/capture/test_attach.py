@@ -12,6 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 import headwater
 from capture.receiver import Receiver
+from capture.subjects import Subjects
 from headwater.capture.attach import Capture, Detached
 
 Event = dict[str, Any]
@@ -34,12 +35,27 @@ def test_capture_that_cannot_be_set_up_does_no_harm(
 
 
 @pytest.fixture(scope="module")
+def subjects() -> Iterator[Subjects]:
+    subjects = Subjects()
+    yield subjects
+    subjects.close()
+
+
+@pytest.fixture(scope="module")
 def captured(
-    spark: SparkSession, receiver: Receiver, tmp_path_factory: pytest.TempPathFactory
+    spark: SparkSession,
+    receiver: Receiver,
+    subjects: Subjects,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Receiver]:
-    spool = tmp_path_factory.mktemp("spool")
     capture = headwater.attach(
-        spark, url=receiver.url, namespace="test", spool_dir=str(spool), heartbeat_seconds=0.5
+        spark,
+        url=receiver.url,
+        namespace="test",
+        spool_dir=str(tmp_path_factory.mktemp("spool")),
+        heartbeat_seconds=0.5,
+        registry_url=subjects.url,
+        registry_seconds=0.2,
     )
     yield receiver
     capture.detach()
@@ -198,6 +214,71 @@ def test_failing_batch_function_fails_the_query(
     last = ended(captured, "exploding")
     assert last["eventType"] == "FAIL"
     assert "not this batch" in str(last["run"]["facets"]["errorMessage"])
+
+
+def test_queries_over_one_frame_are_told_apart(
+    captured: Receiver, arriving: DataFrame, tmp_path: Path
+) -> None:
+    def write(name: str) -> Any:
+        return lambda batch, _: batch.write.mode("append").parquet(str(tmp_path / name))
+
+    queries = [start(arriving, "frame", tmp_path)]
+    for name in ("left", "right"):
+        writer = arriving.writeStream.queryName(name).foreachBatch(write(name))
+        queries.append(writer.start())
+    for query, name in zip(queries, ("out", "left", "right"), strict=True):
+        query.processAllAvailable()
+        captured.wait_for(lambda r, n=name: str(tmp_path / n) in r.outputs(), 60)  # type: ignore[misc]
+    for query, name in zip(queries, ("out", "left", "right"), strict=True):
+        query.stop()
+        last = ended(captured, {"out": "frame"}.get(name, name))
+        assert [one["name"] for one in last["outputs"]] == [str(tmp_path / name)]
+
+
+def test_writer_s_own_name_for_its_dataset_stands_beside_the_place(
+    captured: Receiver, arriving: DataFrame, tmp_path: Path
+) -> None:
+    query = (
+        arriving.writeStream.queryName("named")
+        .format("json")
+        .option("path", str(tmp_path / "out"))
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .option("headwater.dataset.namespace", "s3://bucket")
+        .option("headwater.dataset.name", "orders")
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    (output,) = ended(captured, "named")["outputs"]
+    assert (output["namespace"], output["name"]) == ("s3://bucket", "orders")
+    place = output["facets"]["symlinks"]["identifiers"][0]
+    assert place == {"namespace": "file", "name": str(tmp_path / "out"), "type": "LOCATION"}
+
+
+def test_new_schema_of_a_topic_is_told_while_the_query_runs(
+    spark: SparkSession, captured: Receiver, subjects: Subjects, tmp_path: Path
+) -> None:
+    def fields() -> list[str]:
+        told = [e for e in captured.events if e["job"]["name"] == "evolving" and e["outputs"]]
+        schema = told[-1]["outputs"][0]["facets"].get("schema", {}) if told else {}
+        return [field["name"] for field in schema.get("fields", [])]
+
+    subjects.register("evolving-value", "id")
+    (tmp_path / "in").mkdir()  # and nothing comes, so that no broker is asked for
+    source = spark.readStream.schema("id int, value string").json(str(tmp_path / "in"))
+    query = (
+        source.writeStream.queryName("evolving")
+        .format("kafka")
+        .option("kafka.bootstrap.servers", "127.0.0.1:1")
+        .option("topic", "evolving")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .start()
+    )
+    captured.wait_for(lambda _: fields() == ["id"])
+    subjects.register("evolving-value", "id", "price")
+    captured.wait_for(lambda _: fields() == ["id", "price"])
+    query.stop()
+    assert ended(captured, "evolving")["eventType"] == "ABORT"
 
 
 def test_table_is_one_dataset_by_stream_and_by_batch(

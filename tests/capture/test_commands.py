@@ -46,7 +46,7 @@ def test_unchanged_application_is_captured(
 ) -> None:
     headwater = (sys.executable, "-m", "headwater.cli.main", command, "--url", receiver.url)
     app = (str(APPS / "batch.py"), "raise")
-    with running(tmp_path, receiver, *headwater, *app, HEADWATER_RUN="1") as process:
+    with running(tmp_path, receiver.url, *headwater, *app, HEADWATER_RUN="1") as process:
         assert process.exit_code() == 1, process.text()
         assert "ValueError: after the write" in process.text()
     job = f"test_app.execute_insert_into_hadoop_fs_relation_command.{tmp_path.name}_out"

@@ -88,3 +88,24 @@ def test_secrets_are_never_shown() -> None:
     assert shown == {"a.password": MASK, "b.password": "${env:P}", "c": "plain"}
     assert unmasked(shown, values) == values
     assert scrubbed("open sesame deep", values, {"P": "sesame"}) == f"{MASK} {MASK} deep"
+
+
+@pytest.mark.parametrize(
+    ("told", "topic", "name"),
+    [
+        ({"dataset.namespace": "s3://b"}, "bids", "bids"),
+        ({"dataset.namespace": "s3://b", "dataset.names": "o,b"}, "bids", "b"),
+        ({"dataset.namespace": "s3://b", "dataset.names": "o"}, "orders", "o"),
+    ],
+)
+def test_a_sink_s_dataset_is_named_by_names_or_the_topic(
+    told: dict[str, str], topic: str, name: str
+) -> None:
+    keys = {f"transforms.openlineage.{key}": value for key, value in told.items()}
+    keys["transforms.openlineage.topics"] = "orders,bids"
+    config = parse("sink", {**SINK, **keys}, {})
+    assert config.dataset_options(topic) == {
+        "headwater.dataset.namespace": "s3://b",
+        "headwater.dataset.name": name,
+    }
+    assert parse("sink", SINK, {}).dataset_options(topic) == {}

@@ -121,6 +121,7 @@ class Capture:
             on_query_stop=self._streams.stopping,
         )
         self._endings = Endings(self)
+        self._asked_at = time.monotonic()
         self._ready.set()
 
     def detach(self) -> None:
@@ -134,12 +135,13 @@ class Capture:
     def interrupted(self, by: str) -> None:
         """Note a signal."""
         self._signal, self._signalled_at = by, time.monotonic()
+        self.runs.interrupted(_SIGNAL_SECONDS)
 
     def failed(self, error: BaseException) -> None:
         """Note an exception that nobody caught."""
         self._error = error
 
-    def over(self) -> None:
+    def over(self, *, in_handler: bool = False) -> None:
         """The driver ends: everything that still runs ends with it."""
         if os.getpid() != self._pid:
             return  # a forked child ends, not the driver
@@ -151,12 +153,13 @@ class Capture:
             moment, reason = Moment.ABORT, f"the driver was ended by {self._signal or 'SIGINT'}"
         elif self._error is not None:
             moment = Moment.FAIL
-        self._finish(moment, reason)
+        self._finish(moment, reason, settle=not in_handler)
 
-    def _finish(self, moment: Moment, reason: str) -> None:
+    def _finish(self, moment: Moment, reason: str, *, settle: bool = True) -> None:
         if not self._finished.acquire(blocking=False):
             return
-        if self._signal is None:
+        self._notice_dead_jvm()
+        if settle:
             # The last actions may still be on their way from Spark's listener bus.
             self._settle()
         self._abort_streams(reason)
@@ -171,6 +174,7 @@ class Capture:
     def _context_stopping(self) -> None:
         """`spark.stop()`: queries that live get no word from Spark, so they get it from here."""
         self._settle()
+        self.runs.interrupted(_SIGNAL_SECONDS)
         self._abort_streams("the Spark context was stopped while the query was running")
 
     def _settle(self) -> None:
@@ -186,13 +190,21 @@ class Capture:
     def _tick(self) -> None:
         if not self._ready.is_set():
             return
-        code = self._hooks.jvm_exit_code()
-        if code is not None:
-            self._jvm_died(code)
-        else:
-            self.runs.beat()
+        self._notice_dead_jvm()
+        self.runs.beat()
+        if self._settings.registry_url and self._registry_is_due():
+            self._streams.refresh()
 
-    def _jvm_died(self, code: int) -> None:
+    def _registry_is_due(self) -> bool:
+        now = time.monotonic()
+        due = now - self._asked_at >= self._settings.registry_seconds
+        self._asked_at = now if due else self._asked_at
+        return due
+
+    def _notice_dead_jvm(self) -> None:
+        code = self._hooks.jvm_exit_code()
+        if code is None:
+            return
         reason = f"the driver's JVM ended with code {code}"
         for run in self.runs.living():
             self.runs.end(run.run_id, Moment.FAIL, reason)

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from headwater.capture.guard import Guard
-
-OFFICIAL = "io.openlineage.spark.agent.OpenLineageSparkListener"
+from headwater.capture.official import with_listener
 
 
 def observe_sessions() -> None:
@@ -32,6 +31,24 @@ def observe_sessions() -> None:
     builder.getOrCreate = get_or_create
 
 
+def install_official(jar: str) -> None:
+    """From now on, give every session that is built OpenLineage's own listener."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    builder: Any = SparkSession.Builder
+    original = builder.getOrCreate
+
+    def get_or_create(self: Any) -> SparkSession:
+        # Beside the application's own jars: the listener looks into Iceberg's classes.
+        conf = {key: str(value) for key, value in self._options.items()}
+        for key, value in with_listener(conf, jar, os.environ).items():
+            self.config(key, value)
+        session: SparkSession = original(self)
+        return session
+
+    builder.getOrCreate = get_or_create
+
+
 def run_application(path: str, arguments: list[str]) -> None:
     """Run a Python file as the main program."""
     sys.argv = [path, *arguments]
@@ -41,7 +58,10 @@ def run_application(path: str, arguments: list[str]) -> None:
 
 def main() -> None:
     """`python -m headwater.capture.bootstrap app.py …`"""
-    if os.environ.get("HEADWATER_LISTENER", "headwater") == "headwater":
+    jar = os.environ.get("HEADWATER_OFFICIAL_JAR")
+    if jar:
+        Guard().run("installing OpenLineage's listener", lambda: install_official(jar))
+    else:
         Guard().run("observing sessions", observe_sessions)
     run_application(sys.argv[1], sys.argv[2:])
 

@@ -24,8 +24,8 @@ class Ending(Protocol):
     def failed(self, error: BaseException) -> None:
         """An exception reached the top of the main thread."""
 
-    def over(self) -> None:
-        """The process ends now."""
+    def over(self, *, in_handler: bool = False) -> None:
+        """The process ends now; in a signal's handler nobody may talk to the JVM."""
 
 
 class Endings:
@@ -61,7 +61,7 @@ class Endings:
             handler: Callable[[int, FrameType | None], Any] = previous
             handler(number, frame)
         else:
-            self._ending.over()
+            self._ending.over(in_handler=True)
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
 

@@ -37,6 +37,7 @@ class Run:
         self.run_facets = dict(run_facets)
         self.inputs: dict[tuple[str, str], Event] = {}
         self.outputs: dict[tuple[str, str], Event] = {}
+        self.told: tuple[dict[tuple[str, str], Event], dict[tuple[str, str], Event]] = ({}, {})
         self.progress: Progress | None = None
         self.last_sent = 0.0
 
@@ -49,6 +50,7 @@ class Runs:
         self._heartbeat, self._lease = heartbeat, lease
         self._runs: dict[str, Run] = {}
         self._ended: dict[str, None] = {}
+        self._interrupted_until = 0.0
         self._lock = threading.RLock()
 
     def start(
@@ -80,11 +82,10 @@ class Runs:
             run = self._runs.get(run_id)
             if run is None:
                 return
-            before = (dict(run.inputs), dict(run.outputs))
             run.inputs.update({_key(d): d for d in inputs})
             run.outputs.update({_key(d): d for d in outputs})
             run.run_facets.update(more or {})
-            if tell and before != (run.inputs, run.outputs):
+            if tell and run.told != (run.inputs, run.outputs):
                 self._send(run, Moment.RUNNING, datasets=True)
 
     def progressed(self, run_id: str, report: Mapping[str, Any], snapshots: list[str]) -> None:
@@ -104,6 +105,10 @@ class Runs:
                 if now - run.last_sent >= self._heartbeat:
                     self._send(run, Moment.RUNNING)
 
+    def interrupted(self, seconds: float) -> None:
+        """A signal asks the driver to end: what fails within `seconds` is aborted by it."""
+        self._interrupted_until = time.monotonic() + seconds
+
     def end(
         self, run_id: str, moment: Moment, reason: str | None = None, stack: str | None = None
     ) -> bool:
@@ -115,6 +120,8 @@ class Runs:
             self._ended[run_id] = None
             while len(self._ended) > _REMEMBERED:
                 self._ended.pop(next(iter(self._ended)))
+            if moment is Moment.FAIL and time.monotonic() < self._interrupted_until:
+                moment = Moment.ABORT  # Spark cancels what runs, which looks like a failure
             extra = {"errorMessage": facets.error_message(reason, stack)} if reason else {}
             # A backend may take the last event's datasets for the run's: say them again.
             self._send(run, moment, extra, datasets=True)
@@ -149,6 +156,8 @@ class Runs:
             inputs=run.inputs.values() if datasets else (),
             outputs=run.outputs.values() if datasets else (),
         )
+        if datasets:
+            run.told = (dict(run.inputs), dict(run.outputs))
         run.last_sent = time.monotonic()
         self._outlet.emit(event)
 

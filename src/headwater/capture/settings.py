@@ -28,6 +28,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     flush_seconds: float = 5.0
     registry_url: str | None = None
     registry_auth: str | None = None
+    registry_seconds: float = 30.0
     parent_run_id: str | None = None
     parent_job: str | None = None
     disabled: bool = False

@@ -14,6 +14,7 @@ from headwater.errors import SparkMissing, UsageError
 
 # Options of spark-submit that take no value; every other one takes one.
 _FLAGS = frozenset({"--verbose", "-v", "--supervise", "--version", "--help", "-h"})
+_JAR = "HEADWATER_OFFICIAL_JAR"
 _PASS_ON = {
     "allow_extra_args": True,
     "ignore_unknown_options": True,
@@ -46,10 +47,9 @@ def run(
     if not app.is_file():
         raise UsageError(f"{app} is not a file", hint="Name a Python file: headwater run app.py")
     _require_spark()
-    environ = _environment(url, namespace, listener)
+    environ = _environment(url, namespace)
     if listener is Listener.official:
-        listed = " ".join(_official(environ))
-        environ["PYSPARK_SUBMIT_ARGS"] = f"{listed} {_submit_args(environ)}"
+        environ[_JAR] = jar_of_official()
     command = [sys.executable, "-m", "headwater.capture.bootstrap", str(app), *context.args]
     os.execve(sys.executable, command, environ)  # noqa: S606 - the process becomes the application
 
@@ -63,9 +63,9 @@ def submit(
     """Run spark-submit with capture; everything after the options is spark-submit's own."""
     _require_spark()
     options, application = split_submit(context.args)
-    environ = _environment(url, namespace, listener)
+    environ = _environment(url, namespace)
     if listener is Listener.official:
-        arguments = [*_official(environ), *options, *application]
+        arguments = [*with_official(options, jar_of_official(), environ), *application]
     else:
         if not application or not application[0].endswith(".py"):
             raise UsageError(
@@ -101,29 +101,53 @@ def split_submit(arguments: list[str]) -> tuple[list[str], list[str]]:
     return arguments[:position], arguments[position:]
 
 
-def _environment(url: str | None, namespace: str | None, listener: Listener) -> dict[str, str]:
-    environ = {**os.environ, "HEADWATER_LISTENER": listener.value}
+def with_official(options: list[str], jar: str, environ: dict[str, str]) -> list[str]:
+    """spark-submit's options with OpenLineage's listener, beside the jars that are there."""
+    from headwater.capture.official import with_listener
+
+    conf, others = _conf_of(options)
+    merged = with_listener(conf, jar, environ)
+    return [*others, *(part for pair in merged.items() for part in ("--conf", "=".join(pair)))]
+
+
+def jar_of_official() -> str:
+    """The jar of OpenLineage's listener: one that is named, else that of the lock."""
+    named = os.environ.get(_JAR)
+    if named:
+        return named
+    from headwater.stack import Settings, official_jar
+
+    return str(official_jar(Settings.read(os.environ)))
+
+
+def _conf_of(options: list[str]) -> tuple[dict[str, str], list[str]]:
+    """The configuration among options, `--jars` included, and the others."""
+    conf: dict[str, str] = {}
+    others: list[str] = []
+    position = 0
+    while position < len(options):
+        name, equals, value = options[position].partition("=")
+        alone = bool(equals) or options[position] in _FLAGS
+        taken = options[position : position + (1 if alone else 2)]
+        position += len(taken)
+        if name == "--jars":
+            conf["spark.jars"] = value or taken[-1]
+        elif name in ("--conf", "-c"):
+            key, _, setting = (value or taken[-1]).partition("=")
+            conf[key] = setting
+        else:
+            others += taken
+    return conf, others
+
+
+def _environment(url: str | None, namespace: str | None) -> dict[str, str]:
+    environ = dict(os.environ)
+    environ.pop(_JAR, None)
     if url:
         environ["OPENLINEAGE_URL"] = url
     if namespace:
         environ["OPENLINEAGE_NAMESPACE"] = namespace
     return environ
-
-
-def _official(environ: dict[str, str]) -> list[str]:
-    from headwater.capture.bootstrap import OFFICIAL
-
-    settings = {"spark.extraListeners": OFFICIAL}
-    if environ.get("OPENLINEAGE_URL"):
-        settings["spark.openlineage.transport.type"] = "http"
-        settings["spark.openlineage.transport.url"] = environ["OPENLINEAGE_URL"]
-    if environ.get("OPENLINEAGE_NAMESPACE"):
-        settings["spark.openlineage.namespace"] = environ["OPENLINEAGE_NAMESPACE"]
-    return [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
-
-
-def _submit_args(environ: dict[str, str]) -> str:
-    return environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell")
 
 
 def _require_spark() -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from headwater.cli.capture import Listener, Who, jar_of_official
 from headwater.cli.connectors import Url, worker_at
 from headwater.cli.extras import needs
 from headwater.cli.help import Command
@@ -47,8 +48,10 @@ def run_job(
     checkpoints: Given = None,
     tables: Given = None,
     keep_seconds: Given = None,
+    listener: Who = Listener.headwater,
 ) -> None:
     """Run a job here: a batch one to its end, a streaming one until Ctrl-C."""
+    from headwater.capture.official import with_listener
     from headwater.pipeline.jobs.catalog import job as find
     from headwater.pipeline.jobs.run import run
     from headwater.pipeline.observe import observe
@@ -57,6 +60,8 @@ def run_job(
 
     wanted = find(name)
     conf = prepare()
+    if listener is Listener.official:
+        conf = with_listener(conf, jar_of_official(), os.environ)
     settings = Settings.read(
         os.environ,
         bootstrap=bootstrap,
@@ -72,7 +77,8 @@ def run_job(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
     spark = session(master, settings.job_name or name, conf)
-    observe(spark)
+    if listener is Listener.headwater:
+        observe(spark)
     try:
         run(wanted, spark, settings, ended)
     finally:

@@ -24,7 +24,7 @@ from headwater.stack.fetch import Progress as FetchProgress
 from headwater.stack.java import java_home
 from headwater.stack.service import Service
 from headwater.stack.settings import Settings
-from headwater.stack.spark import SPARK_SETS
+from headwater.stack.spark import OFFICIAL_SETS, SPARK_SETS
 from headwater.stack.state import ServiceState
 from headwater.stack.supervisor import Supervisor, owner
 
@@ -160,11 +160,12 @@ def _await_healthy(child: "subprocess.Popen[bytes]", settings: Settings, log: Pa
 
 
 def _sets_of(names: tuple[str, ...]) -> list[str]:
-    known = {name: service.sets for name, service in SERVICES.items()} | {"spark": SPARK_SETS}
+    usual = {name: service.sets for name, service in SERVICES.items()} | {"spark": SPARK_SETS}
+    known = usual | {"official": OFFICIAL_SETS}
     for name in names:
         if name not in known:
             raise UsageError(f"{name!r} has no jars", hint=f"Choose from: {', '.join(known)}")
-    return [one for name in names or known for one in known[name]]
+    return [one for name in names or usual for one in known[name]]
 
 
 def _watch_live(supervisor: Supervisor) -> None:

@@ -114,6 +114,20 @@ class ConnectorConfig(msgspec.Struct, frozen=True):
         """What the configuration itself says about lineage."""
         return self.under("transforms.openlineage.")
 
+    def dataset_options(self, topic: str) -> dict[str, str]:
+        """Options that name a sink's dataset as the configuration asks: by names, or the topic."""
+        told = self.lineage
+        if not told.get("dataset.namespace") and not told.get("dataset.names"):
+            return {}
+        names = self.names("transforms.openlineage.dataset.names")
+        topics = self.names("transforms.openlineage.topics") or (topic,)
+        position = topics.index(topic) if topic in topics else 0
+        name = names[position] if position < len(names) else topic
+        return {
+            "headwater.dataset.namespace": told.get("dataset.namespace", ""),
+            "headwater.dataset.name": name,
+        }
+
     @property
     def tolerant(self) -> bool:
         """Whether a bad record is passed over instead of failing the connector."""

@@ -1,6 +1,6 @@
 """What Spark and other clients need to use a platform: jars, configuration, addresses."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from headwater.stack import lock
@@ -13,6 +13,7 @@ from headwater.stack.state import State, running
 
 CATALOG = "demo_ib"
 SPARK_SETS = ("spark", "s3a")
+OFFICIAL_SETS = ("official",)
 
 
 def spark_jars(settings: Settings, *, progress: Progress | None = None) -> list[Path]:
@@ -22,11 +23,17 @@ def spark_jars(settings: Settings, *, progress: Progress | None = None) -> list[
         StackError: Java or a jar cannot be had.
 
     """
-    cache = JarCache(settings.cache, ivy_settings=settings.ivy_settings)
-    jars = lock.load().jars(SPARK_SETS)
-    if cache.missing(jars):
-        cache.ensure(jars, java_home(settings) / "bin" / "java", progress=progress)
-    return [cache.path(jar) for jar in jars]
+    return _jars(settings, SPARK_SETS, progress)
+
+
+def official_jar(settings: Settings) -> Path:
+    """OpenLineage's own listener, fetched if it is not here yet.
+
+    Raises:
+        StackError: Java or the jar cannot be had.
+
+    """
+    return _jars(settings, OFFICIAL_SETS)[0]
 
 
 def spark_conf(
@@ -83,6 +90,14 @@ def environment(state: State) -> dict[str, str]:
             "AWS_REGION": S3_REGION,
         }
     return {name: value for name, value in variables.items() if value}
+
+
+def _jars(settings: Settings, sets: Iterable[str], progress: Progress | None = None) -> list[Path]:
+    cache = JarCache(settings.cache, ivy_settings=settings.ivy_settings)
+    jars = lock.load().jars(sets)
+    if cache.missing(jars):
+        cache.ensure(jars, java_home(settings) / "bin" / "java", progress=progress)
+    return [cache.path(jar) for jar in jars]
 
 
 def _addresses(state: State) -> Mapping[str, str]:

@@ -46,6 +46,15 @@ class Dataset(Struct, frozen=True):
         return self.namespace, self.name
 
 
+def renamed(dataset: Dataset, namespace: str | None, name: str | None) -> Dataset:
+    """A dataset under a name that someone chose; what it was called stays as a symlink."""
+    own = (namespace or dataset.namespace, name or dataset.name)
+    if own == dataset.key:
+        return dataset
+    place = Symlink(dataset.namespace, dataset.name, "LOCATION")
+    return Dataset(*own, (place, *dataset.symlinks), dataset.fields)
+
+
 def topic(servers: str, name: str) -> Dataset:
     """A Kafka topic, under the first of its bootstrap servers."""
     first = servers.split(",", maxsplit=1)[0].strip()

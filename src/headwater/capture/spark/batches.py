@@ -50,16 +50,17 @@ class Batches:
         plan = call(execution, "analyzed")
         if plan is None or class_name(plan) not in WRITES:
             return
-        described, adopted = self._extractor.batch(plan, self._streams.handing_over())
+        session = call(execution, "sparkSession")
+        described, adopted = self._extractor.batch(plan, self._streams.handing_over(session))
         if adopted:
-            self._stitch(described, adopted)
+            self._stitch(described, adopted, session)
             return
         output = described.output
         if output is None or self._is_wrapper(plan, output, at - duration_ns / 1e9):
             return
         self._recent.append((at, output.key))
         ago = timedelta(seconds=time.monotonic() - at, microseconds=duration_ns / 1_000)
-        parent = self._parent_of(call(execution, "sparkSession"))
+        parent = self._parent_of(session)
         run = RunName(str(uuid.uuid4()), _job(execution, output, parent.job))
         self._report(described, run, parent, ago, error)
 
@@ -88,10 +89,12 @@ class Batches:
         else:
             self._runs.end(run.run_id, Moment.FAIL, message(error), stack_trace(error))
 
-    def _stitch(self, described: Described, adopted: frozenset[tuple[int, ...]]) -> None:
+    def _stitch(
+        self, described: Described, adopted: frozenset[tuple[int, ...]], session: Java
+    ) -> None:
         """A write inside foreachBatch is an output of the streaming query itself."""
         for ids in adopted:
-            run_id = self._streams.run_of(ids)
+            run_id = self._streams.run_of(ids, session)
             if run_id is not None:
                 notes = described.notes()
                 self._runs.describe(

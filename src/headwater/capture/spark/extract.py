@@ -124,6 +124,15 @@ class Extractor:
         written = self._written(found, call(plan, "query") or plan, lineage)
         return Described(lineage, datasets, written), lineage.adopted
 
+    def refreshed(self, described: Described) -> Described:
+        """The same query with the schemas that its topics have in the registry by now."""
+        datasets = {
+            index: tuple(map(self._registered, found))
+            for index, found in described.datasets.items()
+        }
+        written = tuple(map(self._registered, described.written))
+        return Described(described.lineage, datasets, written)
+
     def _inputs(self, plan: Java, lineage: PlanLineage) -> dict[int, tuple[Dataset, ...]]:
         found = self._leaves.datasets(plan, lineage.sources)
         return {index: tuple(map(self._registered, datasets)) for index, datasets in found.items()}

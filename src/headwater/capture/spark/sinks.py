@@ -8,6 +8,8 @@ from headwater.capture.spark.catalogs import Catalogs
 from headwater.capture.spark.jvm import Java, call, class_name, option, string_map
 from headwater.capture.spark.leaves import Leaves, table_name
 
+# Options of a writer that name its dataset; the physical place is then another name of it.
+_OWN_NAMESPACE, _OWN_NAME = "headwater.dataset.namespace", "headwater.dataset.name"
 _FILE_SINK = re.compile(r"^FileSink\[(.*)\]$")
 
 
@@ -44,6 +46,14 @@ class Sinks:
 
     def of_stream(self, execution: Java, topics: tuple[str, ...] = ()) -> tuple[Dataset, ...]:
         """The datasets that a streaming query writes; none for foreachBatch, console, memory."""
+        found = self._of_stream(execution, topics)
+        options = string_map(call(execution.logicalPlan(), "writeOptions"))
+        namespace, name = options.get(_OWN_NAMESPACE), options.get(_OWN_NAME)
+        if len(found) != 1 or not (namespace or name):
+            return found
+        return (naming.renamed(found[0], namespace, name),)
+
+    def _of_stream(self, execution: Java, topics: tuple[str, ...]) -> tuple[Dataset, ...]:
         sink = execution.sink()
         match = _FILE_SINK.match(str(sink.toString()))
         if match:

@@ -2,7 +2,11 @@
 
 import json
 import threading
+from functools import partial
 from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 
 from headwater.capture import facets
 from headwater.capture.events import JobName, Moment, RunName
@@ -16,7 +20,7 @@ from headwater.capture.worker import Worker
 
 _INITIALIZATION_MS = 10_000
 # How long the end of a query waits for the reading of its plan.
-_DESCRIBED_SECONDS = 5.0
+_DESCRIBED_SECONDS = 15.0
 _BOUNDED = frozenset({"OneTimeTrigger", "AvailableNowTrigger"})
 _FUNCTION_SINKS = frozenset({"ForeachBatchSink"})
 
@@ -29,6 +33,12 @@ class Stream:
         self.described: Described | None = None
         self.settled = threading.Event()
         self.snapshots: Snapshots | None = None
+        self.hands_over = class_name(execution.sink()) in _FUNCTION_SINKS
+        self._session = call(execution, "sparkSessionForStream")
+
+    def runs_in(self, session: Java) -> bool:
+        """Whether a session is the one that Spark made for this query alone."""
+        return bool(session is not None and session.equals(self._session))
 
 
 class Streams:
@@ -99,20 +109,31 @@ class Streams:
         """Someone asked a query to stop."""
         self._stopped.add(run_id)
 
-    def handing_over(self) -> dict[Ids, Described]:
-        """The queries that hand their micro-batches to a function, by their output's ids."""
+    def refresh(self) -> None:
+        """Ask again for the schemas of topics: a new one is a new version of the dataset."""
+        for stream in list(self._streams.values()):
+            if stream.settled.is_set():
+                self._planner.do("a topic's schema", partial(self._refresh, stream))
+
+    def handing_over(self, session: Java) -> dict[Ids, Described]:
+        """The queries whose micro-batch a session may write, by their output's ids."""
         return {
             stream.described.lineage.ids: stream.described
-            for stream in list(self._streams.values())
+            for stream in self._handing_over(session)
             if stream.described is not None
         }
 
-    def run_of(self, ids: Ids) -> str | None:
+    def run_of(self, ids: Ids, session: Java) -> str | None:
         """The run of the query whose output has these ids."""
-        for stream in list(self._streams.values()):
+        for stream in self._handing_over(session):
             if stream.described is not None and stream.described.lineage.ids == ids:
                 return stream.run.run_id
         return None
+
+    def _handing_over(self, session: Java) -> list[Stream]:
+        """Queries over one frame have the same ids; their sessions tell them apart."""
+        streams = [stream for stream in list(self._streams.values()) if stream.hands_over]
+        return [stream for stream in streams if stream.runs_in(session)] or streams
 
     def _peaceful_end(self, run_id: str, stream: Stream | None) -> Moment:
         bounded = stream is not None and class_name(stream.execution.trigger()) in _BOUNDED
@@ -121,14 +142,25 @@ class Streams:
     def _describe(self, stream: Stream) -> None:
         try:
             self._tell(stream, planned=False, tell=False)
-            stream.execution.awaitInitialization(_INITIALIZATION_MS)
+            _await_initialization(stream.execution)
             self._tell(stream, planned=True)
         finally:
             stream.settled.set()
 
+    def _refresh(self, stream: Stream) -> None:
+        described = stream.described
+        if described is not None:
+            stream.described = self._extractor.refreshed(described)
+            self._describe_run(stream, stream.described)
+
     def _tell(self, stream: Stream, *, planned: bool, tell: bool = True) -> None:
         described = self._extractor.stream(stream.execution, planned=planned)
         stream.described = described
+        self._describe_run(stream, described, tell=tell)
+        if planned:
+            stream.snapshots = Snapshots.of(stream.execution, stream.query_id)
+
+    def _describe_run(self, stream: Stream, described: Described, *, tell: bool = True) -> None:
         notes = described.notes()
         self._runs.describe(
             stream.run.run_id,
@@ -137,15 +169,18 @@ class Streams:
             {"headwater_capture": notes} if notes else None,
             tell=tell,
         )
-        if planned:
-            stream.snapshots = Snapshots.of(stream.execution, stream.query_id)
+
+
+def _await_initialization(execution: Java) -> None:
+    try:
+        execution.awaitInitialization(_INITIALIZATION_MS)
+    except (Py4JError, PySparkException):
+        return  # it has failed already, but what it was to read and write can be told
 
 
 def _planned(stream: Stream) -> bool:
     described = stream.described
-    return described is not None and (
-        described.output is not None or class_name(stream.execution.sink()) in _FUNCTION_SINKS
-    )
+    return described is not None and (described.output is not None or stream.hands_over)
 
 
 def _reason(text: str) -> str:

@@ -1,6 +1,6 @@
 """The Iceberg sink: topics into tables, each record exactly once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 from pyspark.sql import DataFrame
@@ -101,13 +101,19 @@ def _starter(
             tables.evolve(spark, full, rows.schema)
         period = config.number("iceberg.control.commit.interval-ms", _PERIOD_MS)
         frame = tables.fitted(rows, spark.table(tables.quoted(full)).schema)
-        return append(frame, name, full, checkpoint, period)
+        options = config.dataset_options(intake.topic)
+        return append(frame, name, full, checkpoint, period, options)
 
     return start
 
 
 def append(
-    rows: DataFrame, name: str, table: str, checkpoint: str, period_ms: int
+    rows: DataFrame,
+    name: str,
+    table: str,
+    checkpoint: str,
+    period_ms: int,
+    options: Mapping[str, str] | None = None,
 ) -> StreamingQuery:
     """Append a stream to a table, a commit each period."""
     return (
@@ -117,6 +123,7 @@ def append(
         .option("checkpointLocation", checkpoint)
         # Rows of several days come mixed, and sorting them first would cost a shuffle.
         .option("fanout-enabled", "true")
+        .options(**(options or {}))
         .trigger(processingTime=f"{period_ms} milliseconds")
         .toTable(tables.quoted(table))
     )

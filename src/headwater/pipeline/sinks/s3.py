@@ -95,6 +95,7 @@ def _starter(intake: Intake, name: str, kind: str) -> Callable[[Ids, str], Strea
             .option("path", location(config, intake.topic))
             .option("checkpointLocation", checkpoint)
             .option("maxRecordsPerFile", config.number("flush.size", _FLUSH))
+            .options(**config.dataset_options(intake.topic))
             .trigger(processingTime=f"{period} milliseconds")
         )
         return (writer.partitionBy(*folders) if folders else writer).start()

@@ -1,0 +1,160 @@
+"""Every way to end, of streams, foreachBatch, batch writes and drivers, as a server is told it."""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from capture.lifecycle import Ending, cell, committed, events, of_job, renew
+from capture.processes import Application, python, running
+from capture.waiting import until
+from server.process import ServerProcess
+
+WAYS = {
+    "analysis": "analysis error",
+    "udf": "a Python function raises",
+    "function": "the function of `foreachBatch` raises",
+    "stillborn": "fails before the first micro-batch",
+    "done": "`availableNow` is through, the write is done",
+    "stop": "`query.stop()`, `cancelAllJobs()`; the queries start again, `availableNow`",
+}
+LASTING = ("RUNNING", "START")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    home = tmp_path_factory.mktemp("server")
+    with ServerProcess(f"sqlite:///{home}/lineage.db", home / "log") as server:
+        yield server
+
+
+@pytest.fixture
+def told(pytestconfig: pytest.Config) -> Any:
+    """Compares a row with the page, or writes it there."""
+
+    def compare(row: Ending) -> None:
+        renewing = pytestconfig.getoption("--renew-lifecycle")
+        if renewing and not row.agrees_with(committed().get(row.words, "")):
+            renew(row)
+        assert row.agrees_with(committed().get(row.words, ""))
+
+    return compare
+
+
+def jobs(server: ServerProcess, namespace: str, way: str = "") -> list[list[dict[str, Any]]]:
+    """The events of the streaming query, of foreachBatch, of the batch write."""
+    found = events(server.api)
+    names = (f"{way}streaming", f"{way}each", f"_{way.strip('.')}_batch" if way else "_batch")
+    return [of_job(found, namespace, name) for name in names]
+
+
+def application(server: ServerProcess, namespace: str) -> list[dict[str, Any]]:
+    return [
+        e
+        for e in events(server.api)
+        if e["job"]["namespace"] == namespace and e["job"]["name"] == "test_app"
+    ]
+
+
+def test_what_ends_by_itself(tmp_path: Path, server: ServerProcess, told: Any) -> None:
+    with running(tmp_path, server.url, *python("ways.py"), OPENLINEAGE_NAMESPACE="ways") as app:
+        until(
+            lambda: all(_has_output(e) for e in jobs(server, "ways", "stop.")[:2]) or app.over(),
+            300,
+            app.text,
+        )
+        (tmp_path / "seen").touch()
+        assert app.exit_code() == 0, app.text()
+    for way, words in WAYS.items():
+        cells = [cell(events) for events in jobs(server, "ways", f"{way}.")]
+        told(Ending(words, (*cells, "goes on")))
+
+
+def _has_output(told: list[dict[str, Any]]) -> bool:
+    return any(event["outputs"] for event in told)
+
+
+def under_way(app: Application, server: ServerProcess, namespace: str) -> None:
+    """Wait until both queries are known with their outputs, and the write is under way."""
+    app.wait_until_ready()
+    until(lambda: all(_has_output(e) for e in jobs(server, namespace)[:2]), 120, app.text)
+
+
+@pytest.mark.parametrize(
+    ("how", "words", "code"),
+    [
+        ("end", "the script ends", 0),
+        ("exit", "`sys.exit(3)`", 3),
+        ("raise", "an exception nobody catches", 1),
+        ("stop", "`spark.stop()`", 0),
+        ("kill the jvm", "the JVM is killed", 0),
+    ],
+)
+def test_end_of_the_driver(
+    tmp_path: Path, server: ServerProcess, told: Any, how: str, words: str, code: int
+) -> None:
+    namespace = how.replace(" ", "-")
+    more = {"OPENLINEAGE_NAMESPACE": namespace}
+    with running(tmp_path, server.url, *python("matrix.py", how), **more) as app:
+        under_way(app, server, namespace)
+        app.go()
+        assert app.exit_code() == code, app.text()
+    told(_row(server, namespace, f"{words}, exit code {code}"))
+    last = application(server, namespace)[-1]["run"]["facets"]
+    if how == "raise":
+        assert last["errorMessage"]["message"] == "ValueError: no more of this"
+    if how == "kill the jvm":
+        assert "JVM ended with code -9" in last["errorMessage"]["message"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda n: n.name)
+def test_signal(tmp_path: Path, server: ServerProcess, told: Any, number: signal.Signals) -> None:
+    more = {"OPENLINEAGE_NAMESPACE": number.name}
+    with running(tmp_path, server.url, *python("matrix.py", "wait"), **more) as app:
+        under_way(app, server, number.name)
+        app.signal(number)
+        code = app.exit_code()
+        assert code == -number or number is signal.SIGINT, app.text()
+    told(_row(server, number.name, number.name))
+    last = application(server, number.name)[-1]["run"]["facets"]
+    assert number.name in last["errorMessage"]["message"]
+
+
+def test_killed_driver_is_ended_by_its_lease(
+    tmp_path: Path, server: ServerProcess, told: Any
+) -> None:
+    more = {
+        "OPENLINEAGE_NAMESPACE": "kill",
+        "HEADWATER_LEASE_SECONDS": "20",
+        "HEADWATER_HEARTBEAT_SECONDS": "1",
+    }
+    with running(tmp_path, server.url, *python("matrix.py", "wait"), **more) as app:
+        under_way(app, server, "kill")
+        app.signal(signal.SIGKILL)
+        assert app.exit_code() == -signal.SIGKILL
+    told_of = [*jobs(server, "kill")[:2], application(server, "kill")]
+    assert all(e[-1]["eventType"] in LASTING for e in told_of)
+    runs = [e[0]["run"]["runId"] for e in told_of]
+    until(lambda: all(_state(server, run) == "ABORTED" for run in runs), 120, server.log)
+    told(_row(server, "kill", "the driver is killed by SIGKILL: the server ends its lease"))
+
+
+def _row(server: ServerProcess, namespace: str, words: str) -> Ending:
+    cells = [cell(told) for told in jobs(server, namespace)]
+    return Ending(words, (*cells, cell(application(server, namespace))))
+
+
+def _state(server: ServerProcess, run: str) -> str:
+    return str(server.api.get(f"/jobs/runs/{run}")["state"])
+
+
+def test_failure_is_never_followed_by_anything(server: ServerProcess) -> None:
+    """Of all that the tests above have told the server."""
+    ended: set[str] = set()
+    for event in events(server.api):
+        run = event["run"]["runId"]
+        assert run not in ended, event
+        if event["eventType"] in ("COMPLETE", "FAIL", "ABORT"):
+            ended.add(run)
