@@ -20,7 +20,6 @@ WAYS = {
     "done": "`availableNow` is through, the write is done",
     "stop": "`query.stop()`, `cancelAllJobs()`; the queries start again, `availableNow`",
 }
-LASTING = ("RUNNING", "START")
 
 
 @pytest.fixture(scope="module")
@@ -122,32 +121,9 @@ def test_signal(tmp_path: Path, server: ServerProcess, told: Any, number: signal
     assert number.name in last["errorMessage"]["message"]
 
 
-def test_killed_driver_is_ended_by_its_lease(
-    tmp_path: Path, server: ServerProcess, told: Any
-) -> None:
-    more = {
-        "OPENLINEAGE_NAMESPACE": "kill",
-        "HEADWATER_LEASE_SECONDS": "20",
-        "HEADWATER_HEARTBEAT_SECONDS": "1",
-    }
-    with running(tmp_path, server.url, *python("matrix.py", "wait"), **more) as app:
-        under_way(app, server, "kill")
-        app.signal(signal.SIGKILL)
-        assert app.exit_code() == -signal.SIGKILL
-    told_of = [*jobs(server, "kill")[:2], application(server, "kill")]
-    assert all(e[-1]["eventType"] in LASTING for e in told_of)
-    runs = [e[0]["run"]["runId"] for e in told_of]
-    until(lambda: all(_state(server, run) == "ABORTED" for run in runs), 120, server.log)
-    told(_row(server, "kill", "the driver is killed by SIGKILL: the server ends its lease"))
-
-
 def _row(server: ServerProcess, namespace: str, words: str) -> Ending:
     cells = [cell(told) for told in jobs(server, namespace)]
     return Ending(words, (*cells, cell(application(server, namespace))))
-
-
-def _state(server: ServerProcess, run: str) -> str:
-    return str(server.api.get(f"/jobs/runs/{run}")["state"])
 
 
 def test_failure_is_never_followed_by_anything(server: ServerProcess) -> None:
