@@ -1,9 +1,78 @@
-"""OpenLineage's own listener in place of capture: how it gets into Spark."""
+"""OpenLineage's own listener beside capture: one table is one dataset, whoever tells of it."""
+
+import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from capture.jars import prepare_spark
+from capture.lifecycle import events
+from capture.processes import APPS, running
 from headwater.capture.official import LISTENER, with_listener
 from headwater.cli.capture import with_official
+from server.process import ServerProcess
+
+Edges = set[tuple[str, str, str]]
+
+
+def test_table_is_one_dataset_for_both(tmp_path: Path) -> None:
+    jars = prepare_spark()
+    with ServerProcess(f"sqlite:///{tmp_path}/lineage.db", tmp_path / "server.log") as server:
+        for listener in ("headwater", "official"):
+            observe(tmp_path, server, listener, jars)
+        ours, theirs = (written(server, name) for name in ("headwater", "official"))
+        assert nodes(server, ours) == nodes(server, theirs)
+        assert direct_edges(ours) == direct_edges(theirs)
+        assert direct_edges(ours) == {
+            ("orders", "item", "item"),
+            ("orders", "price", "total"),
+        }
+        (target,) = nodes(server, ours)["outputs"]
+        graph = server.api.lineage(target)
+        jobs = {node.split(":")[1] for node in graph if node.startswith("job:")}
+        assert jobs == {"headwater", "official"}
+
+
+def observe(home: Path, server: ServerProcess, listener: str, jars: str) -> None:
+    (home / listener).mkdir()
+    options = ("--url", server.url, "--namespace", listener, "--listener", listener)
+    command = (sys.executable, "-m", "headwater.cli.main", "run", *options)
+    more = {"WAREHOUSE": str(home / "warehouse"), "SPARK_JARS": jars}
+    app = str(APPS / "totals.py")
+    with running(home / listener, server.url, *command, app, **more) as process:
+        assert process.exit_code() == 0, process.text()
+
+
+def written(server: ServerProcess, namespace: str) -> dict[str, Any]:
+    """The last event that tells of the totals' columns."""
+    return [
+        event
+        for event in events(server.api)
+        if event["job"]["namespace"] == namespace
+        and event["eventType"] == "COMPLETE"
+        and any(dataset["name"].endswith("totals") for dataset in event["outputs"])
+        and event["outputs"][0]["facets"].get("columnLineage")
+    ][-1]
+
+
+def nodes(server: ServerProcess, event: dict[str, Any]) -> dict[str, set[str]]:
+    """The datasets of the job that an event tells of, as the server knows them."""
+    job = server.api.job(event["job"]["name"], event["job"]["namespace"])
+    return {
+        side: {f"dataset:{one['namespace']}:{one['name']}" for one in job[side]}
+        for side in ("inputs", "outputs")
+    }
+
+
+def direct_edges(event: dict[str, Any]) -> Edges:
+    fields = event["outputs"][0]["facets"]["columnLineage"]["fields"]
+    return {
+        (entry["name"].rpartition("/")[2], entry["field"], name)
+        for name, field in fields.items()
+        for entry in field["inputFields"]
+        if any(one["type"] == "DIRECT" for one in entry["transformations"])
+    }
 
 
 def test_listener_comes_beside_what_is_configured() -> None:
