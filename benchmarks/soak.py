@@ -73,7 +73,7 @@ class Soak:
         self.process = subprocess.Popen(command, env=self.environ)
         self.patiently(lambda: "supplier_stats" in self.worker().statuses(), 300)
         faster = {**connector("orders-source"), "rows.per.second": str(self.rate)}
-        self.patiently(lambda: self.worker().configure("orders-source", faster) or True)
+        self.patiently(lambda: self.worker().configure("orders-source", faster))
         self.began = time.monotonic()
 
     def run(self, seconds: float) -> None:
@@ -129,7 +129,7 @@ class Soak:
 
     def finish(self) -> None:
         """Stop the source, let the sinks catch up, and count."""
-        self.patiently(lambda: self.worker().turn("orders-source", "stop") or True)
+        self.patiently(lambda: self.worker().turn("orders-source", "stop"))
         count = self.settled()
         for sink in SINKS:
             self.patiently(lambda sink=sink: self.worker().position(sink) == count, 300)
@@ -219,10 +219,10 @@ class Soak:
             try:
                 found = action()
             except (HeadwaterError, AssertionError, OSError, KeyError, psutil.Error) as error:
-                found, why = None, str(error)
+                found, why = False, str(error)
             else:
                 why = "not yet"
-            if found:
+            if found is not False:
                 return found
             if time.monotonic() > end:
                 raise TimeoutError(why)
