@@ -34,6 +34,7 @@ class _Follower:
 
     def __init__(self, urls: list[str]) -> None:
         self.urls, self.told, self._is_done = urls, list[Told](), False
+        self._watcher: Watcher | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -43,10 +44,19 @@ class _Follower:
             url = self.urls[turn % len(self.urls)]
             turn += 1
             with Watcher(url, after=last, types="run") as watcher:
+                self._watcher = watcher
                 while not watcher.ended.wait(0.05) and not self._is_done:
                     pass
+            self._watcher = None
             self.told += watcher.told
             last = max([last, *(t.id or 0 for t in watcher.told)])
+
+    def wait_for(self, count: int) -> None:
+        """Wait until so many events came, from one server or the other."""
+        until = time.monotonic() + 120
+        while len(self.told) + len(self._watcher.told if self._watcher else ()) < count:
+            assert time.monotonic() < until, "not all came"
+            time.sleep(0.1)
 
     def stop(self) -> list[Told]:
         self._is_done = True
@@ -81,8 +91,8 @@ def test_one_server_is_killed_under_load_and_nothing_is_lost_or_doubled(
     with Watcher(second.url, after=0, types="run") as watcher:
         everything = watcher.wait_for(_EVENTS)
     assert Counter(t.data["runId"] for t in everything) == Counter(expected)
-    time.sleep(1)  # the last of them may be on their way to the followers
     for follower in followers:
+        follower.wait_for(_EVENTS)
         told = follower.stop()
         assert Counter(t.data["runId"] for t in told) == Counter(expected)
         assert [t.id for t in told] == sorted(t.id or 0 for t in told)
