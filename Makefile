@@ -72,6 +72,11 @@ MINUTES ?= 30
 soak: $(STAMP) ## Run the lab under load and faults for MINUTES (30), and count every order
 	$(BIN)/python benchmarks/soak.py --minutes $(MINUTES)
 
+.PHONY: outage
+outage: $(STAMP) ## Kill the lineage server for ten minutes under load, and write what came of it
+	HEADWATER_OUTAGE_SECONDS=600 HEADWATER_OUTAGE_REPORT=docs/benchmarks/outage.md \
+		$(BIN)/pytest tests/capture/test_harmless.py -o timeout=4000
+
 .PHONY: bench
 bench: $(STAMP) $(PAGE) ## Run the benchmarks and write docs/benchmarks
 	$(BIN)/python benchmarks/lineage.py
