@@ -80,8 +80,6 @@ def submit(
         from headwater.capture import bootstrap
 
         arguments = [*options, str(Path(bootstrap.__file__)), *application]
-    # spark-submit would take whatever `python3` is, which may know nothing of Headwater.
-    environ.setdefault("PYSPARK_PYTHON", sys.executable)
     binary = _spark_submit()
     os.execve(binary, [binary, *arguments], environ)  # noqa: S606
 
@@ -143,6 +141,8 @@ def _conf_of(options: list[str]) -> tuple[dict[str, str], list[str]]:
 def _environment(url: str | None, namespace: str | None) -> dict[str, str]:
     environ = dict(os.environ)
     environ.pop(_JAR, None)
+    # Spark would take whatever `python3` is, which may lack what the application needs.
+    environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if url:
         environ["OPENLINEAGE_URL"] = url
     if namespace:
