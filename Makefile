@@ -48,15 +48,15 @@ check: $(STAMP) ## Format, lint, types and layers
 	$(BIN)/lint-imports
 	$(BIN)/python tools/page.py check
 
-# Suites with a Spark of their own run apart: a process holds only one. They start and kill real
-# processes, so that what fails on a busy machine is tried once more.
-SPARK_SUITES := tests/stack tests/capture tests/pipeline tests/demo tests/examples
+# Suites with a Spark or a browser of their own run apart: a process holds only one. They start and
+# kill real processes, so that what fails on a busy machine is tried once more.
+APART := tests/page tests/stack tests/capture tests/pipeline tests/demo tests/examples
 
 .PHONY: test
 test: $(STAMP) $(PAGE) ## Run every test
 	$(BIN)/python tools/page.py test
-	$(BIN)/pytest -n 2 --dist loadfile $(SPARK_SUITES:%=--ignore=%)
-	for suite in $(SPARK_SUITES); do $(BIN)/pytest $$suite || $(BIN)/pytest --last-failed $$suite || exit 1; done
+	$(BIN)/pytest -n 2 --dist loadfile $(APART:%=--ignore=%)
+	for suite in $(APART); do $(BIN)/pytest $$suite || $(BIN)/pytest --last-failed $$suite || exit 1; done
 
 .PHONY: dist
 dist: $(STAMP) $(PAGE) ## Build the wheel and the source archive into dist
