@@ -81,7 +81,7 @@ outage: $(STAMP) ## Kill the lineage server for ten minutes under load, and writ
 bench: $(STAMP) $(PAGE) ## Run the benchmarks and write docs/benchmarks
 	$(BIN)/python benchmarks/lineage.py
 	$(BIN)/python benchmarks/stack.py --cold
-	PYTHONPATH=tests $(BIN)/python benchmarks/page.py
+	PYTHONPATH=tests $(BIN)/python benchmarks/page_speed.py
 
 .PHONY: docs
 docs: $(STAMP) ## Write the reference from the code, and build the documents as a site

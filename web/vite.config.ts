@@ -11,5 +11,6 @@ export default defineConfig({
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 2000,
   },
+  worker: { format: "es" },
   server: { proxy: { "/api": "http://127.0.0.1:5000" } },
 });

@@ -1,7 +1,7 @@
 """What the page opens on: everything where it is little, else the busiest part."""
 
 from server.api import Api
-from server.events import dataset, minute, parent, run_event
+from server.events import dataset, minute, parent, run_event, schema
 
 
 def chain(api: Api, length: int, name: str = "job", first: int = 0) -> None:
@@ -62,6 +62,26 @@ def test_the_graph_is_told_as_it_was(api: Api) -> None:
     now = {node["id"] for node in api.get("/lineage/whole")["graph"]}
     assert then == {"job:jobs:job", "dataset:db:old"}
     assert now == {"job:jobs:job", "dataset:db:new"}
+
+
+def test_a_brief_graph_has_edges_and_states_but_no_columns(api: Api) -> None:
+    columns = {"schema": schema("id:int", "price:double")}
+    api.send(run_event("COMPLETE", run="a", inputs=[dataset("in", **columns)],
+                       outputs=[dataset("out", **columns)]))  # fmt: skip
+    full, brief = (api.get("/lineage/whole", brief=short)["graph"] for short in (False, True))
+    edges = [
+        [(node["id"], node["inEdges"], node["outEdges"]) for node in told] for told in (full, brief)
+    ]
+    assert edges[0] == edges[1]
+    fields = [
+        {len(node["data"]["fields"]) for node in told if node["type"] == "DATASET"}
+        for told in (full, brief)
+    ]
+    assert fields == [{2}, {0}]
+    run = next(node["data"]["latestRun"] for node in brief if node["type"] == "JOB")
+    assert (run["state"], run["inputDatasetVersions"]) == ("COMPLETED", [])
+    # What is kept of the brief answer is never given for the full one.
+    assert api.get("/lineage/whole")["graph"] == full
 
 
 def test_parents_stand_for_their_children_when_asked_to(api: Api) -> None:

@@ -17,14 +17,20 @@ import type {
 /** Where nothing comes by itself, ask again and again; while the stream runs, only now and then. */
 export const often = () => (usesStream() ? 15_000 : 2_000);
 
+export const LARGE = 1_000; // nodes; beyond them a graph comes without columns
+
 export const wholeQuery = (limit: number, asOf: string | null, aggregateByParentRun: boolean) =>
   queryOptions({
     queryKey: ["whole", limit, asOf, aggregateByParentRun],
     queryFn: ({ signal }) =>
-      get<Lineage>("/lineage/whole", { limit, asOf, aggregateByParentRun }, signal),
-    structuralSharing: limit <= 1_000,
+      get<Lineage>(
+        "/lineage/whole",
+        { limit, asOf, aggregateByParentRun, brief: limit > LARGE },
+        signal,
+      ),
+    structuralSharing: limit <= LARGE,
     // A large graph is read again only when the server says that it changed.
-    refetchInterval: asOf || (limit > 1_000 && usesStream()) ? false : often,
+    refetchInterval: asOf || (limit > LARGE && usesStream()) ? false : often,
     placeholderData: keepPreviousData,
   });
 

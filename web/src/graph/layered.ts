@@ -6,6 +6,8 @@ import { linksOf } from "./walk";
 const BETWEEN_LAYERS = 132;
 const BETWEEN_NODES = 28;
 const SWEEPS = 6;
+const SCREEN = 1.6; // how much wider than tall a picture should be
+const FEWEST_ROWS = 24;
 
 /** Positions left to right: layers by the longest way to a node, order by where neighbours are. */
 export function layered(
@@ -63,27 +65,66 @@ function layersOf(
   const layers: string[][] = [];
   for (const id of ids) {
     const layer = depth.get(id) ?? 0;
-    layers[layer] = [...(layers[layer] ?? []), id];
+    const found = layers[layer];
+    if (found) found.push(id);
+    else layers[layer] = [id];
   }
   return layers.filter(Boolean);
 }
 
+/**
+ * Layers left to right. One that is much taller than the whole may be stands in several columns
+ * side by side, so that the picture has the shape of a screen and not that of a thread.
+ */
 function place(layers: string[][], sizes: ReadonlyMap<string, Size>): Map<string, Point> {
-  const heights = layers.map((layer) =>
-    layer.reduce((sum, id) => sum + (sizes.get(id)?.height ?? 0) + BETWEEN_NODES, 0),
-  );
-  const tallest = Math.max(0, ...heights);
+  const most = rowsOf(sizes);
+  const cells = layers.map((layer) => gridOf(layer, most, sizes));
+  const tallest = Math.max(0, ...cells.map((cell) => cell.height));
   const found = new Map<string, Point>();
   let x = 0;
-  for (const [number, layer] of layers.entries()) {
-    const space = tallest - (heights[number] ?? 0);
-    const extra = Math.min(space / Math.max(1, layer.length), BETWEEN_NODES * 3);
-    let y = (space - extra * layer.length) / 2;
-    for (const id of layer) {
-      found.set(id, { x, y: Math.round(y) });
-      y += (sizes.get(id)?.height ?? 0) + BETWEEN_NODES + extra;
+  for (const { columns, height, width } of cells) {
+    const rows = Math.max(...columns.map((column) => column.length));
+    const extra = Math.min((tallest - height) / Math.max(1, rows), BETWEEN_NODES * 3);
+    const top = (tallest - height - extra * rows) / 2;
+    for (const column of columns) {
+      let y = top;
+      for (const id of column) {
+        found.set(id, { x, y: Math.round(y) });
+        y += (sizes.get(id)?.height ?? 0) + BETWEEN_NODES + extra;
+      }
+      x += width + BETWEEN_NODES;
     }
-    x += Math.max(...layer.map((id) => sizes.get(id)?.width ?? 0)) + BETWEEN_LAYERS;
+    x += BETWEEN_LAYERS - BETWEEN_NODES;
   }
   return found;
+}
+
+/** How many nodes may stand above each other, for a picture as wide as a screen. */
+function rowsOf(sizes: ReadonlyMap<string, Size>): number {
+  let area = 0;
+  let height = 0;
+  for (const size of sizes.values()) {
+    area += (size.width + BETWEEN_LAYERS / 2) * (size.height + BETWEEN_NODES);
+    height += size.height + BETWEEN_NODES;
+  }
+  const one = Math.max(1, height / Math.max(1, sizes.size));
+  return Math.max(FEWEST_ROWS, Math.ceil(Math.sqrt(area / SCREEN) / one));
+}
+
+interface Grid {
+  columns: string[][];
+  width: number;
+  height: number;
+}
+
+/** A layer in columns; its order goes row by row, so that neighbours stay near. */
+function gridOf(layer: string[], most: number, sizes: ReadonlyMap<string, Size>): Grid {
+  const count = Math.max(1, Math.ceil(layer.length / most));
+  const columns: string[][] = Array.from({ length: count }, () => []);
+  for (const [number, id] of layer.entries()) columns[number % count]?.push(id);
+  const heights = columns.map((column) =>
+    column.reduce((sum, id) => sum + (sizes.get(id)?.height ?? 0) + BETWEEN_NODES, 0),
+  );
+  const width = layer.reduce((widest, id) => Math.max(widest, sizes.get(id)?.width ?? 0), 0);
+  return { columns, width, height: Math.max(0, ...heights) };
 }

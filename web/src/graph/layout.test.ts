@@ -15,6 +15,17 @@ test("layers follow the longest way, left to right", () => {
   expect(new Set(x).size).toBe(5);
 });
 
+test("a layer of very many stands in several columns, before the next layer", () => {
+  const graph = graphOf(...Array.from({ length: 400 }, (_, n) => `a > job.${n} > b`));
+  const sizes = new Map([...graph.nodes.keys()].map((id) => [id, SIZE]));
+  const places = layered(sizes, graph.edges);
+  const jobs = [...places].filter(([id]) => id.startsWith("job.")).map(([, place]) => place);
+  const columns = new Set(jobs.map(({ x }) => x));
+  expect(columns.size).toBeGreaterThan(3);
+  expect(Math.max(...columns)).toBeLessThan(places.get("b")?.x ?? 0);
+  expect(new Set(jobs.map(({ x, y }) => `${x} ${y}`)).size).toBe(400);
+});
+
 test("a cycle is laid out too, and nothing overlaps", () => {
   const graph = graphOf("a > job.1 > b > job.2 > a", "a > job.3 > c", "a > job.4 > d");
   const sizes = new Map([...graph.nodes.keys()].map((id) => [id, SIZE]));

@@ -1,8 +1,8 @@
 // Lays a graph out: carefully by ELK in its worker, plainly where there is too much for that.
 import ELK from "elkjs/lib/elk-api";
 import workerUrl from "elkjs/lib/elk-worker.min.js?url";
-import { layered } from "./layered";
-import type { Graph } from "./model";
+import type { Laid, Order } from "./layered.worker";
+import type { Graph, GraphEdge } from "./model";
 import { type Point, type Size, sizeOf } from "./sizes";
 
 export type Places = Map<string, Point>;
@@ -21,6 +21,8 @@ const OPTIONS = {
 };
 
 let elk: InstanceType<typeof ELK> | undefined;
+let plain: Worker | undefined;
+let orders = 0;
 
 function engine(): InstanceType<typeof ELK> {
   elk ??= new ELK({ workerFactory: () => new Worker(workerUrl) });
@@ -32,7 +34,7 @@ export async function layOut(graph: Graph): Promise<Places> {
   const sizes = new Map([...graph.nodes].map(([id, node]) => [id, sizeOf(node)]));
   if (sizes.size === 0) return new Map();
   const start = performance.now();
-  const found = sizes.size > CAREFUL ? layered(sizes, graph.edges) : await careful(sizes, graph);
+  const found = await (sizes.size > CAREFUL ? layered(sizes, graph.edges) : careful(sizes, graph));
   performance.measure("layout", { start });
   return found;
 }
@@ -54,4 +56,21 @@ async function careful(sizes: Map<string, Size>, graph: Graph): Promise<Places> 
     found.set(child.id, { x: Math.round(child.x ?? 0), y: Math.round(child.y ?? 0) });
   }
   return found;
+}
+
+function layered(sizes: Map<string, Size>, edges: GraphEdge[]): Promise<Places> {
+  plain ??= new Worker(new URL("./layered.worker.ts", import.meta.url), { type: "module" });
+  const worker = plain;
+  orders += 1;
+  const order: Order = { number: orders, sizes, edges };
+  return new Promise((resolve) => {
+    const take = ({ data }: MessageEvent<Laid>) => {
+      if (data.number !== order.number) return;
+      worker.removeEventListener("message", take);
+      performance.measure("layered", { start: 0, duration: data.took });
+      resolve(data.places);
+    };
+    worker.addEventListener("message", take);
+    worker.postMessage(order);
+  });
 }

@@ -16,6 +16,7 @@ export const ROW = 22; // a column in an open card
 export const FOOT = 24; // the line beneath columns
 const LINE = 18;
 const LETTERS = 19; // of a name, on one line
+const JOB_LETTERS = 16; // a capsule's round ends take some of it
 const MOST_LINES = 3;
 
 /** A name in the parts between which a line may end. */
@@ -24,18 +25,18 @@ export function partsOf(name: string): string[] {
 }
 
 /** Lines that a name takes: several rather than an ellipsis. */
-export function linesOf(name: string): number {
+export function linesOf(name: string, letters = LETTERS): number {
   let lines = 1;
   let used = 0;
   for (const { length } of partsOf(name)) {
-    if (used > 0 && used + length > LETTERS) {
+    if (used > 0 && used + length > letters) {
       lines += 1;
       used = 0;
     }
     used += length;
-    while (used > LETTERS) {
+    while (used > letters) {
       lines += 1;
-      used -= LETTERS;
+      used -= letters;
     }
   }
   return Math.min(MOST_LINES, lines);
@@ -43,8 +44,9 @@ export function linesOf(name: string): number {
 
 /** The height of a card without columns, and of a capsule. */
 export function headHeight(node: GraphNode): number {
-  const name = node.kind === "job" ? node.data.simpleName : node.data.name;
-  return 38 + linesOf(name) * LINE;
+  const lines =
+    node.kind === "job" ? linesOf(node.data.simpleName, JOB_LETTERS) : linesOf(node.data.name);
+  return 38 + lines * LINE;
 }
 
 /** Columns that a card shows: all where it is open, else those that are lit. */

@@ -81,6 +81,7 @@ class View(NamedTuple):
 
     by_parent: bool = False  # parents stand for their children
     detail: bool = False  # a child job's own run, not its parent's; and tags
+    brief: bool = False  # no columns, and no versions of what runs read and wrote
 
 
 def lineage_of_job(reading: Reading, job: int, depth: int, view: View) -> Graph:
@@ -112,8 +113,9 @@ def _graph(reading: Reading, walk: Walk, view: View) -> Graph:
     if not view.detail:
         _show_parents(reading, latest)
     nodes = write_nodes(
-        reading, walk.inputs, walk.outputs, walk.datasets, latest, with_tags=view.detail
-    )
+        reading, walk.inputs, walk.outputs, walk.datasets, latest,
+        with_tags=view.detail, brief=view.brief,
+    )  # fmt: skip
     return Graph(nodes)
 
 

@@ -40,13 +40,16 @@ class _Job(NamedTuple):
 
 def write_nodes(
     reading: Reading, inputs: _Sides, outputs: _Sides, roots: set[int], latest: dict[int, _Row],
-    *, with_tags: bool,
+    *, with_tags: bool, brief: bool = False,
 ) -> list[Node]:  # fmt: skip
-    """The nodes of jobs, by what each reads and writes, and of datasets, sorted by id."""
-    told = _dataset_data(reading, roots, with_tags=with_tags)
+    """The nodes of jobs, by what each reads and writes, and of datasets, sorted by id.
+
+    Brief, they have edges as ever, but no columns and no versions of what a run read and wrote.
+    """
+    told = _dataset_data(reading, roots, with_tags=with_tags, brief=brief)
     names = {root: data.id for root, data in told.items()}
     ids = {root: str(DatasetName(name.namespace, name.name)) for root, name in names.items()}
-    ios = _by_run(io_rows(reading, [row[0] for row in latest.values()]))
+    ios = {} if brief else _by_run(io_rows(reading, [row[0] for row in latest.values()]))
     found = [
         _Job(
             row,
@@ -61,7 +64,9 @@ def write_nodes(
     into: dict[int, list[Edge]] = {root: [] for root in ids}
     out: dict[int, list[Edge]] = {root: [] for root in ids}
     nodes = []
-    for job, data in zip(found, _job_data(reading, found, names), strict=True):
+    # A job told in brief is told as one that reads and writes nothing.
+    shown = [job._replace(inputs=(), outputs=()) for job in found] if brief else found
+    for job, data in zip(found, _job_data(reading, shown, names), strict=True):
         node_id = str(JobName(job.row[1], job.row[2]))
         reads = [Edge(ids[root], node_id) for root in job.inputs]
         writes = [Edge(node_id, ids[root]) for root in job.outputs]
@@ -101,9 +106,12 @@ def _job_data(reading: Reading, found: list[_Job], names: dict[int, Name]) -> li
     return data
 
 
-def _dataset_data(reading: Reading, roots: set[int], *, with_tags: bool) -> dict[int, DatasetData]:
+def _dataset_data(
+    reading: Reading, roots: set[int], *, with_tags: bool, brief: bool
+) -> dict[int, DatasetData]:
     members = datasets.member_rows(reading, [*roots])
-    schemas, tags = datasets.schema_ids(reading, [*members]), datasets.Tags(reading, [*members])
+    schemas = {} if brief else datasets.schema_ids(reading, [*members])
+    tags = datasets.Tags(reading, [*members])
     kept, data, missing = reading.contents.written, dict[int, DatasetData](), []
     keys = {
         root: (tuple(rows), schemas.get(root), tags.all_of(root), with_tags)

@@ -34,14 +34,14 @@ class _Busy(NamedTuple):
     job: int
 
 
-def whole(reading: Reading, limit: int, *, by_parent: bool = False) -> Whole:
+def whole(reading: Reading, limit: int, *, by_parent: bool = False, brief: bool = False) -> Whole:
     """The graph of everything that has edges, or its busiest part of at most `limit` nodes."""
     touched = _touched(reading, max(_LOOKED_AT, limit))
     total = len(touched) + len({root for roots in touched.values() for root in roots})
     is_whole = total <= limit and len(touched) < max(_LOOKED_AT, limit)
     jobs = set(touched) if is_whole else _busiest(reading, touched, limit)
     return Whole(
-        _graph(reading, jobs, View(by_parent, detail=True)) if jobs else [],
+        _graph(reading, jobs, View(by_parent, detail=True, brief=brief)) if jobs else [],
         total if is_whole else max(total, _count(reading)),
         is_whole,
     )

@@ -24,7 +24,12 @@ class Overview(Controller):
         limit: Limit = 60,
         as_of: AsOf = None,
         by_parent: Annotated[bool, QueryParameter(name="aggregateByParentRun")] = False,
+        brief: bool = False,
     ) -> Response[bytes]:
-        """The whole graph when it has at most `limit` nodes, else its busiest part."""
+        """The whole graph when it has at most `limit` nodes, else its busiest part.
+
+        `brief` leaves out columns and the versions that runs read and wrote: of thousands of
+        nodes they are most of the answer.
+        """
         with service.reader.open(time_of("asOf", as_of, NOW)) as reading:
-            return answer(whole(reading, bounded(limit), by_parent=by_parent))
+            return answer(whole(reading, bounded(limit), by_parent=by_parent, brief=brief))

@@ -1,27 +1,23 @@
 // The graph on its canvas: pan, zoom, minimap.
-import {
-  Background,
-  MiniMap,
-  ReactFlow,
-  useReactFlow,
-  useStore,
-  ViewportPortal,
-} from "@xyflow/react";
+import { Background, MiniMap, ReactFlow, useReactFlow, ViewportPortal } from "@xyflow/react";
 import { type MouseEvent, useCallback, useMemo } from "react";
 import type { Drawn, Picture } from "./draw";
 import { Edges } from "./Edges";
 import { Far } from "./Far";
 import { FARTHEST_OUT, NEAREST, useFraming } from "./framing";
 import { type FlowNode, nodeTypes } from "./Nodes";
-import { NEAR } from "./paint";
 import { useView } from "./state";
 import type { Scene } from "./useScene";
+import { useSeen } from "./useSeen";
 
-const NONE: FlowNode[] = [];
+const made = new WeakMap<Drawn, FlowNode>();
 
+/** The same element for the same drawing, so that a step to the side draws only what is new. */
 function flowNode(drawn: Drawn): FlowNode {
   const { node, place, size } = drawn;
-  return {
+  const known = made.get(drawn);
+  if (known) return known;
+  const fresh: FlowNode = {
     id: node.id,
     type: node.kind,
     position: place,
@@ -33,6 +29,8 @@ function flowNode(drawn: Drawn): FlowNode {
     selectable: false,
     focusable: false,
   };
+  made.set(drawn, fresh);
+  return fresh;
 }
 
 const LARGE = 300; // nodes; beyond them a canvas draws what is far
@@ -50,17 +48,16 @@ export function Canvas({ picture, scene }: { picture: Picture; scene: Scene }) {
   const { change } = useView();
   const flow = useReactFlow();
   const isLarge = picture.size > LARGE;
-  const isFar = useStore((state) => state.transform[2] < NEAR) && isLarge;
-  const all = useMemo(() => [...picture.values()].map(flowNode), [picture]);
-  const nodes = isFar ? NONE : all;
+  const seen = useSeen(picture, isLarge);
+  const nodes = useMemo(() => seen.map(flowNode), [seen]);
   useFraming(picture, scene);
   const press = useCallback(
     (event: MouseEvent) => {
       const point = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
-      const selected = isFar ? nodeAt(picture, point) : null;
+      const selected = isLarge ? nodeAt(picture, point) : null;
       change(selected ? { selected } : { selected: null, column: null });
     },
-    [change, flow, isFar, picture],
+    [change, flow, isLarge, picture],
   );
   return (
     <ReactFlow
@@ -75,7 +72,6 @@ export function Canvas({ picture, scene }: { picture: Picture; scene: Scene }) {
       nodesFocusable={false}
       elementsSelectable={false}
       disableKeyboardA11y
-      onlyRenderVisibleElements={isLarge}
       zoomOnDoubleClick={false}
       deleteKeyCode={null}
       attributionPosition="bottom-left"

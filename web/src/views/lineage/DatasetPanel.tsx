@@ -17,9 +17,10 @@ import type { Scene } from "./useScene";
 export function DatasetPanel({ node, scene }: { node: DatasetNode; scene: Scene }) {
   const { state, change } = useView();
   const now = useNow();
-  const { namespace, name, fields } = node.data;
+  const { namespace, name } = node.data;
   const kind = kindOf(namespace, name);
   const dataset = useQuery(datasetQuery(node.data.id));
+  const fields = (scene.isBrief && dataset.data?.fields) || node.data.fields;
   const changes = scene.marks?.fields.get(node.id) ?? [];
   return (
     <>

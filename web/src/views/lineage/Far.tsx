@@ -6,7 +6,7 @@ import { useStoreApi } from "@xyflow/react";
 import { useEffect, useRef } from "react";
 import { watchPulses } from "../../live/pulses";
 import type { Picture } from "./draw";
-import { type Ground, paint, type Sight } from "./paint";
+import { groundOf, paint, type Sight } from "./paint";
 import type { Scene } from "./useScene";
 
 const MARGIN = 0.5; // of the canvas, drawn beyond each of its sides
@@ -19,7 +19,7 @@ export function Far({ picture, scene }: { picture: Picture; scene: Scene }) {
   useEffect(() => {
     const element = canvas.current;
     if (!element) return;
-    const ground: Ground = { picture, edges: scene.graph.edges };
+    const ground = groundOf(picture, scene.graph.edges);
     let drawn: Sight | null = null;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let later: ReturnType<typeof setTimeout> | undefined;

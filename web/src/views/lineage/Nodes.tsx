@@ -125,7 +125,7 @@ function DatasetShape({ data }: NodeProps<FlowNode>) {
           <span className="figures">{namespace}</span>
         </span>
       </button>
-      {fields.length > 0 && <Toggle drawn={drawn} count={fields.length} />}
+      {(fields.length > 0 || drawn.isBrief) && <Toggle drawn={drawn} count={fields.length} />}
       <Rows drawn={drawn} node={node} />
       <More drawn={drawn} />
     </div>
@@ -135,18 +135,19 @@ function DatasetShape({ data }: NodeProps<FlowNode>) {
 function Toggle({ drawn, count }: { drawn: Drawn; count: number }) {
   const { state, change } = useView();
   const { id, data } = drawn.node;
+  const told = count > 0 ? `${count} columns` : "columns";
   const open = drawn.isOpen ? state.open.filter((one) => one !== id) : [...state.open, id];
   return (
     <button
       type="button"
       className="toggle"
       aria-expanded={drawn.isOpen}
-      aria-label={`${drawn.isOpen ? "Close" : "Open"} the ${count} columns of ${data.name}`}
-      title={`${count} columns (C)`}
+      aria-label={`${drawn.isOpen ? "Close" : "Open"} the ${told} of ${data.name}`}
+      title={`${told} (C)`}
       style={{ top: headHeight(drawn.node) - 26 }}
       onClick={() => change({ open }, "replace")}
     >
-      {count} {drawn.isOpen ? "▴" : "▾"}
+      {count > 0 ? count : ""} {drawn.isOpen ? "▴" : "▾"}
     </button>
   );
 }

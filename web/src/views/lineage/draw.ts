@@ -20,6 +20,8 @@ export interface Drawn {
   mark: Mark | null;
   fieldMarks: ReadonlyMap<string, Mark>;
   hidden: Hidden | null;
+  /** Whether its columns are read only once it opens. */
+  isBrief: boolean;
   litFields: ReadonlySet<string>;
   /** The lit column itself, where it is of this dataset. */
   chosen: string | null;
@@ -59,6 +61,7 @@ export function draw(scene: Scene, state: ViewState): Picture {
       mark: scene.marks?.nodes.get(id) ?? null,
       fieldMarks: new Map(scene.marks?.fields.get(id)?.map(({ name, mark }) => [name, mark])),
       hidden: scene.hidden.get(id) ?? null,
+      isBrief: scene.isBrief,
       litFields: fields,
       chosen: [...fields].find((field) => isField(node, field, state.column)) ?? null,
     });

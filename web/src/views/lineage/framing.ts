@@ -6,7 +6,7 @@ import { useView } from "./state";
 import type { Scene } from "./useScene";
 
 export const NEAREST = 2;
-export const FARTHEST_OUT = 0.03;
+export const FARTHEST_OUT = 0.01;
 const MOVE = 160; // milliseconds, so that the eye can follow
 const PADDING = 0.1;
 const NARROW = 700;
@@ -76,17 +76,18 @@ export function useFraming(picture: Picture, scene: Scene): void {
   const framed = useRef("");
   const centred = useRef("");
   const isReady = picture.size > 0 && !scene.isStale;
-  const key = [state.anchors.join(), state.column, scene.lit?.nodes.size, state.isolate].join("|");
+  const place = [state.anchors.join(), state.everything, state.folded].join("|");
+  const key = [place, state.column, scene.lit?.nodes.size, state.isolate].join("|");
   useEffect(() => {
     if (!isReady || framed.current === key) return;
     const isFirst = framed.current === "";
-    const isElsewhere = centred.current !== state.anchors.join();
+    const isElsewhere = centred.current !== place;
     framed.current = key;
-    centred.current = state.anchors.join();
+    centred.current = place;
     const isNarrow = (canvas()?.width ?? NARROW) < NARROW;
     const chosen = isNarrow && state.selected ? [state.selected] : picture.keys();
     const ids = [...(scene.lit ? scene.lit.nodes : chosen)];
     if (isFirst) frame(flow, picture, ids, 0);
     else if (isElsewhere || !isInView(flow, picture, ids)) frame(flow, picture, ids);
-  }, [isReady, key, picture, scene.lit, flow, state.anchors, state.selected]);
+  }, [isReady, key, picture, scene.lit, flow, place, state.selected]);
 }

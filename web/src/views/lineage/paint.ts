@@ -1,19 +1,37 @@
 // Paints a large graph on a canvas, as much of it as can be seen.
 import { bend } from "../../graph/geometry";
 import type { GraphEdge } from "../../graph/model";
-import { headHeight } from "../../graph/sizes";
+import { headHeight, type Point } from "../../graph/sizes";
 import { SIGN } from "../../graph/state";
 import { latest } from "../../live/pulses";
 import type { Drawn, Picture } from "./draw";
 import { endsOf } from "./Edges";
 
 /** Nearer than this, nodes are elements; from farther, they are painted. */
-export const NEAR = 0.45;
+export const NEAR = 0.65;
 const NAMES = 0.16; // nearer than this, painted nodes have names
+
+interface Line {
+  from: Point;
+  to: Point;
+  isFaded: boolean;
+}
 
 export interface Ground {
   picture: Picture;
-  edges: readonly GraphEdge[];
+  lines: readonly Line[];
+}
+
+/** What is painted, with all that stays the same wherever it is seen from. */
+export function groundOf(picture: Picture, edges: readonly GraphEdge[]): Ground {
+  const lines: Line[] = [];
+  for (const edge of edges) {
+    const ends = endsOf(picture, edge);
+    if (!ends) continue;
+    const isFaded = picture.get(edge.from)?.isFaded || picture.get(edge.to)?.isFaded || false;
+    lines.push({ ...ends, isFaded });
+  }
+  return { picture, lines };
 }
 
 export interface Sight {
@@ -69,28 +87,31 @@ function inkOf(element: HTMLElement): Ink {
     document.documentElement.dataset.theme === "dark" ||
     (document.documentElement.dataset.theme !== "light" &&
       matchMedia("(prefers-color-scheme: dark)").matches);
+  const known = new Map<string, string>();
   return (token) => {
+    const found = known.get(token);
+    if (found !== undefined) return found;
     const pair = /light-dark\(([^,]+),([^)]+)\)/.exec(probe(token));
-    return (pair ? pair[isDark ? 2 : 1] : probe(token))?.trim() ?? "";
+    const colour = (pair ? pair[isDark ? 2 : 1] : probe(token))?.trim() ?? "";
+    known.set(token, colour);
+    return colour;
   };
 }
 
 function paintEdges(
   pen: CanvasRenderingContext2D,
-  { picture, edges }: Ground,
+  { lines }: Ground,
   view: Box,
   zoom: number,
   ink: Ink,
 ): void {
   const full = new Path2D();
   const faded = new Path2D();
-  for (const edge of edges) {
-    const ends = endsOf(picture, edge);
-    if (!ends) continue;
-    const { from, to } = ends;
+  let count = 0;
+  for (const { from, to, isFaded } of lines) {
     if (Math.max(from.x, to.x) < view.left || Math.min(from.x, to.x) > view.right) continue;
     if (Math.max(from.y, to.y) < view.top || Math.min(from.y, to.y) > view.bottom) continue;
-    const isFaded = picture.get(edge.from)?.isFaded || picture.get(edge.to)?.isFaded;
+    count += 1;
     const path = isFaded ? faded : full;
     path.moveTo(from.x, from.y);
     if (zoom < NAMES) path.lineTo(to.x, to.y);
@@ -101,7 +122,8 @@ function paintEdges(
   }
   pen.strokeStyle = ink("edge");
   pen.lineWidth = Math.max(1, 0.6 / zoom);
-  pen.globalAlpha = zoom < NAMES ? 0.4 : 0.8;
+  // Thousands of lines in one place are a grey cloud; the more they are, the fainter each.
+  pen.globalAlpha = zoom < NAMES ? Math.max(0.08, Math.min(0.4, 1_500 / count)) : 0.8;
   pen.stroke(full);
   pen.globalAlpha = 0.1;
   pen.stroke(faded);

@@ -4,6 +4,7 @@ import { useEffect, useRef } from "react";
 import { linksOf } from "../../graph/walk";
 import type { Picture } from "./draw";
 import { frame, pace } from "./framing";
+import { NEAR } from "./paint";
 import { FARTHEST, type View } from "./state";
 import type { Scene } from "./useScene";
 
@@ -91,7 +92,7 @@ function centre(
   place: { x: number; y: number },
   size: { width: number; height: number },
 ): void {
-  const zoom = Math.max(flow.getZoom(), 0.5);
+  const zoom = Math.max(flow.getZoom(), NEAR);
   void flow.setCenter(place.x + size.width / 2, place.y + size.height / 2, {
     zoom,
     duration: pace(),

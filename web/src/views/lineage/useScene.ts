@@ -1,7 +1,8 @@
 // Everything the graph view draws: what was asked for, cut to what is shown, laid out.
 import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
-import { columnQuery, lineageQuery, wholeQuery } from "../../api/queries";
+import { datasetId } from "../../api/names";
+import { columnQuery, datasetQuery, lineageQuery, wholeQuery } from "../../api/queries";
 import { type ColumnGraph, type Lit, light, readColumns, withPath } from "../../graph/columns";
 import { compare, type Marks } from "../../graph/diff";
 import { layOut, type Places } from "../../graph/layout";
@@ -11,6 +12,7 @@ import { FARTHEST, type ViewState } from "./state";
 
 const WHOLE = 60;
 const EVERYTHING = 20_000;
+const NONE: string[] = [];
 
 export interface Scene {
   graph: Graph;
@@ -21,6 +23,8 @@ export interface Scene {
   hidden: Map<string, Hidden>;
   total: number;
   whole: boolean;
+  /** Whether columns are read only once a card opens. */
+  isBrief: boolean;
   isLoading: boolean;
   isStale: boolean;
   error: Error | null;
@@ -126,8 +130,9 @@ export function useScene(state: ViewState): Scene {
 
   const { graph, hidden } = useMemo(() => cut(everything, state, lit), [everything, state, lit]);
   const { places, isStale } = usePlaces(graph);
+  const isBrief = state.everything && state.anchors.length === 0;
   return {
-    graph,
+    graph: useFields(graph, isBrief ? state.open : NONE),
     places,
     columns,
     lit,
@@ -135,8 +140,9 @@ export function useScene(state: ViewState): Scene {
     hidden,
     total: now.total,
     whole: now.whole,
+    isBrief,
     isLoading: now.isLoading || before.isLoading,
-    isStale: isStale || column.isFetching,
+    isStale: isStale || column.isFetching || now.isPlaceholder,
     error: now.error ?? before.error ?? column.error,
     changed,
   };
@@ -154,6 +160,27 @@ function cut(everything: Graph, state: ViewState, lit: Lit | null) {
   }
   const hidden = isolate ? new Map<string, Hidden>() : hiddenNeighbours(everything, shown);
   return { graph: shown.size === all.size ? everything : part(everything, shown), hidden };
+}
+
+/** A graph that came without columns, with those of its open cards. */
+function useFields(graph: Graph, open: readonly string[]): Graph {
+  const bare = open
+    .map((id) => graph.nodes.get(id))
+    .filter((node) => node?.kind === "dataset" && node.data.fields.length === 0);
+  const read = useQueries({
+    queries: bare.map((node) => datasetQuery(node?.data.id ?? { namespace: "", name: "" })),
+    combine: (results) => results.map((result) => result.data).filter((data) => data !== undefined),
+  });
+  return useMemo(() => {
+    if (read.length === 0) return graph;
+    const nodes = new Map(graph.nodes);
+    for (const { fields, ...data } of read) {
+      const id = datasetId(data);
+      const node = nodes.get(id);
+      if (node?.kind === "dataset") nodes.set(id, { ...node, data: { ...node.data, fields } });
+    }
+    return { ...graph, nodes };
+  }, [graph, read]);
 }
 
 /** Places of a graph; while a new layout is made, the old one stays. */
