@@ -65,9 +65,9 @@ def test_the_graph_is_told_as_it_was(api: Api) -> None:
 
 
 def test_a_brief_graph_has_edges_and_states_but_no_columns(api: Api) -> None:
-    columns = {"schema": schema("id:int", "price:double")}
-    api.send(run_event("COMPLETE", run="a", inputs=[dataset("in", **columns)],
-                       outputs=[dataset("out", **columns)]))  # fmt: skip
+    columns = schema("id:int", "price:double")
+    api.send(run_event("COMPLETE", run="a", inputs=[dataset("in", schema=columns)],
+                       outputs=[dataset("out", schema=columns)]))  # fmt: skip
     full, brief = (api.get("/lineage/whole", brief=short)["graph"] for short in (False, True))
     edges = [
         [(node["id"], node["inEdges"], node["outEdges"]) for node in told] for told in (full, brief)
