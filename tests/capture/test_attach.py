@@ -255,30 +255,38 @@ def test_writer_s_own_name_for_its_dataset_stands_beside_the_place(
     assert place == {"namespace": "file", "name": str(tmp_path / "out"), "type": "LOCATION"}
 
 
+@pytest.mark.parametrize("whose", ["session", "query"])
 def test_new_schema_of_a_topic_is_told_while_the_query_runs(
-    spark: SparkSession, captured: Receiver, subjects: Subjects, tmp_path: Path
+    spark: SparkSession, captured: Receiver, subjects: Subjects, tmp_path: Path, whose: str
 ) -> None:
+    name = f"evolving.{whose}"
+
     def fields() -> list[str]:
-        told = [e for e in captured.events if e["job"]["name"] == "evolving" and e["outputs"]]
+        told = [e for e in captured.events if e["job"]["name"] == name and e["outputs"]]
         schema = told[-1]["outputs"][0]["facets"].get("schema", {}) if told else {}
         return [field["name"] for field in schema.get("fields", [])]
 
-    subjects.register("evolving-value", "id")
+    registry = subjects if whose == "session" else Subjects()
+    registry.register(f"{name}-value", "id")
     (tmp_path / "in").mkdir()  # and nothing comes, so that no broker is asked for
     source = spark.readStream.schema("id int, value string").json(str(tmp_path / "in"))
-    query = (
-        source.writeStream.queryName("evolving")
+    writer = (
+        source.writeStream.queryName(name)
         .format("kafka")
         .option("kafka.bootstrap.servers", "127.0.0.1:1")
-        .option("topic", "evolving")
+        .option("topic", name)
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .start()
     )
+    if whose == "query":
+        writer = writer.option("headwater.registry.url", registry.url)
+    query = writer.start()
     captured.wait_for(lambda _: fields() == ["id"])
-    subjects.register("evolving-value", "id", "price")
+    registry.register(f"{name}-value", "id", "price")
     captured.wait_for(lambda _: fields() == ["id", "price"])
     query.stop()
-    assert ended(captured, "evolving")["eventType"] == "ABORT"
+    assert ended(captured, name)["eventType"] == "ABORT"
+    if whose == "query":
+        registry.close()
 
 
 def test_table_is_one_dataset_by_stream_and_by_batch(

@@ -8,7 +8,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from capture.queries import analyzed
-from headwater.capture.datasets.naming import Dataset
+from headwater.capture.datasets.naming import Dataset, Symlink
+from headwater.capture.datasets.registries import Registries
 from headwater.capture.plan import analyze
 from headwater.capture.spark.catalogs import Catalogs
 from headwater.capture.spark.extract import Described, record_columns
@@ -21,7 +22,7 @@ def read(spark: SparkSession, frame: DataFrame) -> list[Dataset]:
     """Every dataset that a frame reads, in the order of its sources."""
     plan: Any = frame._jdf.queryExecution().analyzed()
     lineage = analyze(analyzed(frame))
-    found = Leaves(Catalogs(spark._jsparkSession)).datasets(plan, lineage.sources)
+    found = Leaves(Catalogs(spark._jsparkSession), Registries()).datasets(plan, lineage.sources)
     return [dataset for _, datasets in sorted(found.items()) for dataset in datasets]
 
 
@@ -99,7 +100,7 @@ def test_record_on_its_way_into_a_topic_is_its_fields(spark: SparkSession) -> No
     names = [name for name, _ in record_columns(lineage.columns)]
     assert names == ["key", "supplier", "total_price"]
     plan: Any = frame._jdf.queryExecution().analyzed()
-    datasets = Leaves(Catalogs(spark._jsparkSession)).datasets(plan, lineage.sources)
+    datasets = Leaves(Catalogs(spark._jsparkSession), Registries()).datasets(plan, lineage.sources)
     output = Dataset("kafka://broker:9092", "supplier-stats")
     described = Described(lineage, datasets, (output,))
     total = described.outputs()[0]["facets"]["columnLineage"]["fields"]["total_price"]

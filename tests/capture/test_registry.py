@@ -9,6 +9,8 @@ from urllib.parse import unquote
 
 import pytest
 
+from headwater.capture.datasets.naming import Dataset
+from headwater.capture.datasets.registries import PASSWORD, READ, URL, Registries
 from headwater.capture.datasets.registry import Registry, parse
 
 AVRO = json.dumps(
@@ -84,6 +86,18 @@ def test_topic_without_schema_or_registry_has_none(address: str) -> None:
     for registry in (Registry(address, "user:wrong"), Registry("http://127.0.0.1:1")):
         assert registry.fields("orders") == ()
         registry.close()
+
+
+def test_query_s_own_options_name_the_registry_and_what_is_read(address: str) -> None:
+    orders, other = Dataset("kafka://b:9092", "orders"), Dataset("kafka://b:9092", "other")
+    registries = Registries(Registry("http://127.0.0.1:1"))
+    options = {URL: address, PASSWORD: "user:secret", READ: "key"}
+    registries.note(options, [orders])
+    assert [field.name for field in registries.fields(orders)] == ["key.id"]
+    assert registries.fields(other) == ()
+    registries.note({**options, READ: ""}, [orders])
+    assert registries.fields(orders) == ()
+    registries.close()
 
 
 def test_protobuf_message() -> None:

@@ -109,3 +109,20 @@ def test_a_sink_s_dataset_is_named_by_names_or_the_topic(
         "headwater.dataset.name": name,
     }
     assert parse("sink", SINK, {}).dataset_options(topic) == {}
+
+
+def test_lineage_reads_the_schemas_that_the_configuration_names() -> None:
+    told = {
+        "key.converter.schema.read": "false",
+        "value.converter.schema.read": "true",
+        "value.converter.schema.registry.url": "http://schema:8081",
+        "value.converter.basic.auth.user.info": "${env:LOGIN}",
+    }
+    keys = {f"transforms.openlineage.{key}": value for key, value in told.items()}
+    config = parse("sink", {**SINK, **keys}, {"LOGIN": "admin:secret"})
+    assert config.registry_options() == {
+        "headwater.registry.url": "http://schema:8081",
+        "headwater.registry.password": "admin:secret",
+        "headwater.registry.read": "value",
+    }
+    assert parse("sink", SINK, {}).registry_options() == {}

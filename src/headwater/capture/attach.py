@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.capture import facets
+from headwater.capture.datasets.registries import Registries
 from headwater.capture.datasets.registry import Registry
 from headwater.capture.emitter import Emitter
 from headwater.capture.endings import Endings
@@ -100,10 +101,11 @@ class Capture:
             self.emitter, heartbeat=settings.heartbeat_seconds, lease=settings.lease_seconds
         )
         self._start_application(str(session.version()))
-        registry = None
+        usual = None
         if settings.registry_url:
-            registry = Registry(settings.registry_url, settings.registry_auth)
-        extractor = Extractor(session, registry)
+            usual = Registry(settings.registry_url, settings.registry_auth)
+        self._registries = Registries(usual)
+        extractor = Extractor(session, self._registries)
         # Threads that last: each thread that talks to the JVM costs a connection for good.
         self._worker = Worker(self._guard, "headwater-capture", self._tick)
         self._planner = Worker(self._guard, "headwater-plans")
@@ -192,7 +194,7 @@ class Capture:
             return
         self._notice_dead_jvm()
         self.runs.beat()
-        if self._settings.registry_url and self._registry_is_due():
+        if self._registries and self._registry_is_due():
             self._streams.refresh()
 
     def _registry_is_due(self) -> bool:

@@ -68,6 +68,7 @@ _WHOLE = re.compile(
     r"job\.keep\.seconds|tasks\.max|flush\.size|.*rows\.per\.second|.*\.partitions|.*\.replication\.factor"
 )
 _RATE = re.compile(r"0(\.\d+)?|1(\.0+)?|\.\d+")
+_PARTS = ("value", "key")
 _MILLIS = re.compile(r".*\.ms|.*interval-ms|.*history\.records\.max")
 
 
@@ -127,6 +128,23 @@ class ConnectorConfig(msgspec.Struct, frozen=True):
             "headwater.dataset.namespace": told.get("dataset.namespace", ""),
             "headwater.dataset.name": name,
         }
+
+    def registry_options(self) -> dict[str, str]:
+        """Options that tell where lineage finds schemas of topics, if the configuration does."""
+        told, options = self.lineage, {}
+        url, login = (
+            next((told[key] for part in _PARTS if told.get(key := f"{part}.converter.{name}")), "")
+            for name in ("schema.registry.url", "basic.auth.user.info")
+        )
+        if url:
+            options["headwater.registry.url"] = url
+        if url and login:
+            options["headwater.registry.password"] = login
+        read = {part: told.get(f"{part}.converter.schema.read") for part in _PARTS}
+        if any(read.values()):
+            wanted = [part for part, value in read.items() if value != "false"]
+            options["headwater.registry.read"] = ",".join(wanted)
+        return options
 
     @property
     def tolerant(self) -> bool:

@@ -45,7 +45,7 @@ class Intake(msgspec.Struct, frozen=True):
     def raw(self) -> DataFrame:
         """The topic's records, as bytes."""
         bootstrap = self.site.settings.need("bootstrap", "Kafka")
-        options = _consumer(self.config)
+        options = {**_consumer(self.config), **self.config.registry_options()}
         if self.topic in self.site.starts:
             start = kafka.starting(bootstrap, self.topic, self.site.starts[self.topic])
             options["startingOffsets"] = start

@@ -29,10 +29,12 @@ class Registry:
             auth=httpx.BasicAuth(user, password) if auth else None,
         )
 
-    def fields(self, topic: str) -> tuple[Field, ...]:
+    def fields(
+        self, topic: str, wanted: frozenset[str] = frozenset({"key", "value"})
+    ) -> tuple[Field, ...]:
         """The fields of a topic's records: the value's by name, the key's under `key.`"""
-        value = self._subject(f"{topic}-value")
-        key = self._subject(f"{topic}-key")
+        value = self._subject(f"{topic}-value") if "value" in wanted else ()
+        key = self._subject(f"{topic}-key") if "key" in wanted else ()
         return (*(Field(f"key.{field.name}", field.type) for field in key), *value)
 
     def close(self) -> None:

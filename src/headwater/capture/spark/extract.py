@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from headwater.capture import facets
 from headwater.capture.datasets.naming import Dataset
-from headwater.capture.datasets.registry import Registry
+from headwater.capture.datasets.registries import Registries
 from headwater.capture.events import Event
 from headwater.capture.plan import PlanLineage, analyze
 from headwater.capture.plan.lineage import Column, Edge
@@ -97,10 +97,10 @@ def record_columns(columns: Iterable[tuple[str, Column]]) -> Iterable[tuple[str,
 class Extractor:
     """Describes the queries of one session."""
 
-    def __init__(self, session: Java, registry: Registry | None = None) -> None:
+    def __init__(self, session: Java, registries: Registries) -> None:
         catalogs = Catalogs(session)
-        self._registry = registry
-        self._leaves = Leaves(catalogs)
+        self._registries = registries
+        self._leaves = Leaves(catalogs, registries)
         self._sinks = Sinks(catalogs, self._leaves)
 
     def stream(self, execution: Java, *, planned: bool) -> Described:
@@ -144,11 +144,9 @@ class Extractor:
 
     def _registered(self, dataset: Dataset) -> Dataset:
         """A topic with the schema that the registry has for it."""
-        if self._registry is None:
-            return dataset
         if not dataset.namespace.startswith("kafka://"):
             return dataset
-        fields = self._registry.fields(dataset.name)
+        fields = self._registries.fields(dataset)
         return Dataset(dataset.namespace, dataset.name, fields=fields or dataset.fields)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from headwater.capture.datasets import naming
 from headwater.capture.datasets.naming import Dataset
+from headwater.capture.datasets.registries import Registries
 from headwater.capture.plan.sources import Source
 from headwater.capture.spark.catalogs import Catalogs
 from headwater.capture.spark.jvm import (
@@ -29,8 +30,8 @@ _ID = re.compile(r"#(\d+)\D*$")
 class Leaves:
     """Finds the JVM's leaves of plans, and the datasets behind them."""
 
-    def __init__(self, catalogs: Catalogs) -> None:
-        self._catalogs = catalogs
+    def __init__(self, catalogs: Catalogs, registries: Registries) -> None:
+        self._catalogs, self.registries = catalogs, registries
 
     def datasets(self, plan: Java, sources: tuple[Source, ...]) -> dict[int, tuple[Dataset, ...]]:
         """The datasets of each source of a plan, by the source's position."""
@@ -84,7 +85,7 @@ class Leaves:
         if name in _NO_DATASET:
             return []
         if "kafka.bootstrap.servers" in options:
-            return list(topics(options))
+            return self._topics(options)
         catalog, identifier = option(leaf.catalog()), option(leaf.identifier())
         return self._table(leaf.table(), catalog, identifier, options)
 
@@ -97,7 +98,7 @@ class Leaves:
         if table is not None:
             return [self._catalogs.v1(table)]
         if "kafka.bootstrap.servers" in options:
-            return list(topics(options))
+            return self._topics(options)
         return [naming.location(options["path"])] if "path" in options else []
 
     def _v2(self, leaf: Java) -> list[Dataset]:
@@ -133,8 +134,13 @@ class Leaves:
             options = relation.jdbcOptions()
             return [naming.jdbc(str(options.url()), str(options.tableOrQuery()))]
         if kind == "KafkaRelation":
-            return list(topics(string_map(private_field(relation, "sourceOptions"))))
+            return self._topics(string_map(private_field(relation, "sourceOptions")))
         return []
+
+    def _topics(self, options: Mapping[str, str]) -> list[Dataset]:
+        found = list(topics(options))
+        self.registries.note(options, found)
+        return found
 
 
 def table_name(identifier: Java) -> str:

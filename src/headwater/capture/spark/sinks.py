@@ -61,7 +61,9 @@ class Sinks:
         write = execution.logicalPlan()
         options = string_map(call(write, "writeOptions"))
         if class_name(sink) in ("KafkaTable", "KafkaSink") or "kafka.bootstrap.servers" in options:
-            return _from_options(options, topics)
+            found = _from_options(options, topics)
+            self._leaves.registries.note(options, found)
+            return found
         relation = option(call(write, "relation"))
         if relation is not None:
             return _some(self._relation(relation))

@@ -35,6 +35,7 @@ def flows(config: ConnectorConfig, site: Site) -> list[Flow]:
         writer = kafka.write_stream(functools.reduce(DataFrame.union, frames), bootstrap)
         if len(known) == 1:  # as an option too, where those who observe the query look for it
             writer = writer.option("topic", next(iter(known)))
+        writer = writer.options(**config.registry_options())
         for key, value in config.under("producer.override.").items():
             writer = writer.option(f"kafka.{key}", value)
         writer = writer.queryName(config.name).trigger(processingTime=_TRIGGER)
