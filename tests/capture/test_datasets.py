@@ -69,6 +69,45 @@ def test_states_of_an_iceberg_table_are_the_table(spark: SparkSession) -> None:
     assert whole[0].symlinks[0].name == "db.states"
 
 
+@pytest.mark.parametrize(
+    ("conf", "namespace", "name"),
+    [
+        ({"type": "hive", "uri": "thrift://meta:9083"}, "hive://meta:9083", "shop.orders"),
+        ({"type": "hadoop", "warehouse": "s3a://w/ice"}, "s3://w/ice", "shop.orders"),
+        ({"type": "rest", "uri": "https://me:pw@rest/v/?t=1"}, "https://rest/v", "shop.orders"),
+        (
+            {"catalog-impl": "org.apache.iceberg.rest.RESTCatalog", "uri": "http://rest:8181/"},
+            "http://rest:8181",
+            "shop.orders",
+        ),
+        (
+            {"type": "jdbc", "uri": "jdbc:postgresql://me:pw@db/ice"},
+            "postgres://db:5432",
+            "shop.orders",
+        ),
+        (
+            {"type": "glue", "client.region": "eu-west-1", "glue.account-id": "42"},
+            "arn:aws:glue:eu-west-1:42",
+            "table/shop/orders",
+        ),
+    ],
+)
+def test_iceberg_table_is_its_place_and_its_name_in_the_catalog(
+    spark: SparkSession, conf: dict[str, str], namespace: str, name: str
+) -> None:
+    spark.sql("create table if not exists ice.shop.orders (id int) using iceberg")
+    relation: Any = spark.table("ice.shop.orders")._jdf.queryExecution().analyzed()
+    for key, value in conf.items():
+        spark.conf.set(f"spark.sql.catalog.named.{key}", value)
+    table = relation.collectLeaves().head().table()
+    dataset = Catalogs(spark._jsparkSession).v2(table, "named", "shop.orders")
+    for key in conf:
+        spark.conf.unset(f"spark.sql.catalog.named.{key}")
+    assert dataset is not None
+    assert (dataset.namespace, dataset.name.rpartition("/iceberg/")[2]) == ("file", "shop/orders")
+    assert dataset.symlinks == (Symlink(namespace, name),)
+
+
 def test_tables_behind_views_and_subqueries(spark: SparkSession) -> None:
     query = "select * from pricey where order_id in (select customer_id from customers)"
     names = {d.symlinks[0].name for d in read(spark, spark.sql(query))}

@@ -86,6 +86,13 @@ def address(uri: str) -> str:
     return place.namespace if place.name == "/" else f"{place.namespace}/{place.name.lstrip('/')}"
 
 
+def endpoint(uri: str) -> str:
+    """A service's address as a namespace of symlinks, without what is secret in it."""
+    parts = urlsplit(uri)
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}{parts.path}".rstrip("/")
+
+
 def metastore(uris: str, name: str) -> Symlink:
     """A table's name in a Hive metastore, under the first of its addresses."""
     parts = urlsplit(uris.split(",", maxsplit=1)[0].strip())

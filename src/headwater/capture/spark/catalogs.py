@@ -78,7 +78,7 @@ class Catalogs:
             return Symlink(naming.address(warehouse) if warehouse else catalog, name)
         if kind == "jdbc" or implementation.endswith("JdbcCatalog"):
             return Symlink(naming.jdbc(uri, name).namespace, name)
-        return Symlink(uri.rstrip("/"), name)
+        return Symlink(naming.endpoint(uri), name)
 
     def _glue(self, catalog: str, name: str) -> Symlink:
         database, _, table = name.rpartition(".")
