@@ -1,7 +1,7 @@
 """Rules for plan nodes with one input: projections, filters, aggregates, windows, sorting."""
 
-from headwater.capture.plan.lineage import Column, Edges, Effect, Relation, changed, merge
-from headwater.capture.plan.reader import Reader, RelationRule, Scope
+from headwater.capture.plan.lineage import Column, Edges, Effect, Note, Relation, changed, merge
+from headwater.capture.plan.reader import Reader, RelationRule, Scope, opaque
 from headwater.capture.plan.sources import expr_id
 from headwater.capture.plan.tree import Node
 
@@ -126,16 +126,34 @@ def _expand(
     reader: Reader, node: Node, inputs: tuple[Relation, ...], outer: Scope | None
 ) -> Relation:
     """Every input row several times; an output column is one of its projections' values."""
+    if not node.get("projections"):
+        return _unwritten_expand(node, inputs)
     scope = Scope.over(inputs, outer)
     rows = [
         [reader.column(expression, scope) for expression in _trees(projection)]
-        for projection in node.get("projections") or ()
+        for projection in node.get("projections")
     ]
     columns = tuple(
         (expr_id(attribute), str(attribute.get("name")), merge(row[n] for row in rows))
         for n, attribute in enumerate(node.trees("output"))
     )
     return replace(inputs[0], columns)
+
+
+def _unwritten_expand(node: Node, inputs: tuple[Relation, ...]) -> Relation:
+    """Spark leaves the projections of some grouping sets, such as those over a union, out of JSON.
+
+    Each of them is then the child's columns in order, or null, and numbers of the set.
+    """
+    child, output = inputs[0], node.trees("output")
+    named = [(expr_id(attribute), str(attribute.get("name"))) for attribute in output]
+    below = [name for _, name, _ in child.columns]
+    if [name for _, name in named[: len(below)]] != below:
+        return opaque(inputs, named, Note("unknown", node.type_name))
+    numbers = [Column()] * (len(named) - len(below))
+    values = [*(column for _, _, column in child.columns), *numbers]
+    columns = tuple((*name, value) for name, value in zip(named, values, strict=True))
+    return replace(child, columns)
 
 
 def _trees(projection: list[list[dict[str, object]]]) -> tuple[Node, ...]:
