@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from capture.jars import prepare_spark
+from capture.receiver import Receiver
 from capture.tables import create_tables
 
 
@@ -45,6 +46,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     create_tables(session)
     yield session
     session.stop()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """A lineage server's place, for one test."""
+    receiver = Receiver()
+    yield receiver
+    receiver.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """`headwater run` and `headwater submit`: applications under capture, unchanged."""
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,13 +8,6 @@ import pytest
 from capture.processes import APPS, running
 from capture.receiver import Receiver
 from headwater.cli.capture import split_submit
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    receiver = Receiver()
-    yield receiver
-    receiver.close()
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from capture.receiver import Receiver
 from headwater.capture.emitter import Emitter
@@ -16,13 +13,6 @@ from headwater.capture.settings import Settings
 from headwater.capture.spool import Spool
 
 RUN = RunName("0197f0c0-0000-7000-8000-000000000001", JobName("test", "job"))
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    receiver = Receiver()
-    yield receiver
-    receiver.close()
 
 
 def settings(tmp_path: Path, url: str, **more: float) -> Settings:

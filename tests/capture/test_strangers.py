@@ -46,13 +46,6 @@ def words() -> Iterator[int]:
         thread.join()
 
 
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    receiver = Receiver()
-    yield receiver
-    receiver.close()
-
-
 @pytest.mark.parametrize(
     ("example", "arguments"),
     [

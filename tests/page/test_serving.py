@@ -64,11 +64,9 @@ def test_only_our_own_scripts_may_run(client: TestClient[ASGIApp]) -> None:
     assert "unsafe" not in policy
 
 
-def test_a_page_that_was_not_built_says_how_to_build_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(served.page, "__defaults__", (tmp_path / "nothing",))
-    with TestClient[ASGIApp](make_app(Settings(store=f"sqlite:///{tmp_path}/page.db"))) as client:
+def test_a_page_that_was_not_built_says_how_to_build_it(tmp_path: Path) -> None:
+    app = make_app(Settings(store=f"sqlite:///{tmp_path}/page.db"))
+    with TestClient[ASGIApp](served.page(app, tmp_path / "nothing")) as client:
         answer = client.get("/")
         assert (answer.status_code, "make setup" in answer.text) == (503, True)
         assert client.get("/health").status_code == 200

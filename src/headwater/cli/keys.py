@@ -1,5 +1,7 @@
 """`headwater key`: who may ask a lineage server, and for what."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -43,11 +45,8 @@ def create(
     from headwater.cli.output import note
     from headwater.server.store.keys import create_key
 
-    database = open_store(store)
-    try:
+    with opened(store) as database:
         made = create_key(database, name, scope, namespace)
-    finally:
-        database.close()
     typer.echo(made)
     note("keep it: it is not shown again; send it as `Authorization: Bearer KEY`")
 
@@ -59,12 +58,8 @@ def list_(store: Store = STORE, as_json: AsJson = False) -> None:
     from headwater.server.answers.reading import maybe_moment, moment
     from headwater.server.store.keys import list_keys
 
-    database = open_store(store)
-    try:
-        with database.reading() as session:
-            found = [*list_keys(session).values()]
-    finally:
-        database.close()
+    with opened(store) as database, database.reading() as session:
+        found = [*list_keys(session).values()]
     if as_json:
         write_json([one._asdict() | {
             "scopes": sorted(one.scopes), "created_at": moment(one.created_at),
@@ -89,19 +84,20 @@ def revoke(name: Name, store: Store = STORE) -> None:
     from headwater.cli.output import note
     from headwater.server.store.keys import revoke_key
 
-    database = open_store(store)
-    try:
+    with opened(store) as database:
         revoke_key(database, name)
-    finally:
-        database.close()
     note(f"{name} is revoked")
 
 
-def open_store(store: str) -> "Database":
+@contextmanager
+def opened(store: str) -> Iterator["Database"]:
     """The store at an address, with its tables as this code wants them."""
     from headwater.server.store.database import open_database
     from headwater.server.store.migrate import migrate
 
     database = open_database(store)
-    migrate(database)
-    return database
+    try:
+        migrate(database)
+        yield database
+    finally:
+        database.close()

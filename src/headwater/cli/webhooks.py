@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from headwater.cli.help import Command
-from headwater.cli.keys import STORE, Store, open_store
+from headwater.cli.keys import STORE, Store, opened
 from headwater.cli.options import AsJson
 from headwater.errors import HeadwaterError
 
@@ -38,11 +38,8 @@ def create(
     from headwater.cli.output import note
     from headwater.server.store.hooks import create_hook
 
-    database = open_store(store)
-    try:
+    with opened(store) as database:
         secret = create_hook(database, name, url, on or (), node)
-    finally:
-        database.close()
     typer.echo(secret)
     note("with this secret calls are signed, in the header Headwater-Signature")
 
@@ -53,12 +50,8 @@ def list_(store: Store = STORE, as_json: AsJson = False) -> None:
     from headwater.cli.output import note, write_json, write_table
     from headwater.server.store.hooks import list_hooks
 
-    database = open_store(store)
-    try:
-        with database.reading() as session:
-            found = list_hooks(session)
-    finally:
-        database.close()
+    with opened(store) as database, database.reading() as session:
+        found = list_hooks(session)
     if as_json:
         write_json([{"name": h.name, "url": h.url, "on": sorted(h.kinds), "node": h.node}
                     for h in found])  # fmt: skip
@@ -74,11 +67,8 @@ def delete(name: Name, store: Store = STORE) -> None:
     """Call it no more."""
     from headwater.server.store.hooks import delete_hook
 
-    database = open_store(store)
-    try:
+    with opened(store) as database:
         delete_hook(database, name)
-    finally:
-        database.close()
 
 
 @webhook.command("test", cls=Command)
@@ -90,11 +80,8 @@ def call(name: Name, store: Store = STORE) -> None:
     from headwater.server.store.hooks import find_hook
     from headwater.server.webhooks import request
 
-    database = open_store(store)
-    try:
+    with opened(store) as database:
         hook = find_hook(database, name)
-    finally:
-        database.close()
     body, headers = request(hook, {"id": f"{hook.id}-test", "type": "test", "data": {}})
     try:
         answer = httpx.post(hook.url, content=body, headers=headers, timeout=10)

@@ -1,8 +1,10 @@
 """Names of things: datasets, jobs, fields, and the node ids that the lineage API speaks."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 
 class DatasetName(NamedTuple):
@@ -83,3 +85,8 @@ class NodeId(NamedTuple):
             cuts = [i for i in cuts if i != scheme] + ([scheme] if scheme in cuts else [])
         for cut in cuts:
             yield self.rest[:cut], self.rest[cut + 1 :]
+
+    def find(self, look: Callable[[str, str], T | None]) -> T | None:
+        """What is found by the first cut that leads to something."""
+        found = (look(namespace, name) for namespace, name in self.splits())
+        return next((one for one in found if one is not None), None)

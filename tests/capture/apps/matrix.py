@@ -1,6 +1,5 @@
 """A streaming query, one with foreachBatch and a batch write, all under way; then an ending."""
 
-import signal
 import sys
 import threading
 import time
@@ -54,8 +53,6 @@ if how == "exit":
     sys.exit(3)
 if how == "stop":
     spark.stop()
-if how == "own handler":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 if how == "kill the jvm":
     gateway: Any = spark.sparkContext._gateway
     gateway.proc.kill()

@@ -69,11 +69,7 @@ class Naming:
 
     def find_dataset(self, node: NodeId) -> int | None:
         """The dataset of a node id, wherever its namespace ends."""
-        for namespace, name in node.splits():
-            found = self.dataset_id(namespace, name)
-            if found is not None:
-                return found
-        return None
+        return node.find(self.dataset_id)
 
     def find_job(self, node: NodeId) -> int | None:
         """The job of a node id, if there was one."""

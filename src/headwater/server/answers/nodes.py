@@ -89,21 +89,20 @@ def _by_run(rows: list[IoRow]) -> dict[int, list[IoRow]]:
 
 def _job_data(reading: Reading, found: list[_Job], names: dict[int, Name]) -> list[Raw]:
     """The data of jobs, in JSON; `names` has those of all their datasets."""
-    kept = reading.contents.written
-    data = [kept.get(job) for job in found]
-    missing = [job for job, known in zip(found, data, strict=True) if known is None]
+    kept = reading.contents.nodes
+    known: list[Raw | None] = [kept.get(job) for job in found]
+    missing = [job for job, data in zip(found, known, strict=True) if data is None]
     runs = {job.run[0]: RunRow.of(job.run) for job in missing if job.run is not None}
     writer = RunWriter(reading, runs.values(), [io for job in missing for io in job.ios])
-    for place, job in enumerate(found):
-        if data[place] is not None:
-            continue
+
+    def write(job: _Job) -> Raw:
         run = writer.write(runs[job.run[0]]) if job.run is not None else None
         inputs, outputs = ([names[root] for root in side] for side in (job.inputs, job.outputs))
         node = jobs.node_data(jobs.JobRowShown(job.row), inputs, outputs, run)
-        data[place] = written = Raw(msgspec.json.encode(node))
-        if job.can_be_kept:
-            kept.put(job, written)
-    return data
+        written = Raw(msgspec.json.encode(node))
+        return kept.put(job, written) if job.can_be_kept else written
+
+    return [write(job) if data is None else data for job, data in zip(found, known, strict=True)]
 
 
 def _dataset_data(
@@ -112,7 +111,7 @@ def _dataset_data(
     members = datasets.member_rows(reading, [*roots])
     schemas = {} if brief else datasets.schema_ids(reading, [*members])
     tags = datasets.Tags(reading, [*members])
-    kept, data, missing = reading.contents.written, dict[int, DatasetData](), []
+    kept, data, missing = reading.contents.nodes, dict[int, DatasetData](), list[int]()
     keys = {
         root: (tuple(rows), schemas.get(root), tags.all_of(root), with_tags)
         for root, rows in members.items()

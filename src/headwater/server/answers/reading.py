@@ -1,7 +1,6 @@
 """One look at the store: a session at one moment of history, and what never changes at hand."""
 
 import contextlib
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -11,6 +10,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Raw
 
+from headwater.model.facets import Facets
 from headwater.model.names import NodeId
 from headwater.model.times import FOREVER
 from headwater.server.store.aliases import AliasRules
@@ -18,44 +18,35 @@ from headwater.server.store.contents import Field, Mapping, read_fields, read_ma
 from headwater.server.store.database import Database, Session
 
 NOW = FOREVER - 1  # the moment at which the graph is asked for, unless another is given
+K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Kept(Generic[V]):
-    """The most recently used of some things that never change."""
+class Kept(Generic[K, V]):
+    """Some things that never change, by what they are made from; the oldest makes room."""
 
     def __init__(self, room: int) -> None:
-        self._room, self._items = room, OrderedDict[int, V]()
+        self._room, self._items = room, dict[K, V]()
 
-    def take(self, keys: set[int], load: Callable[[list[int]], dict[int, V]]) -> dict[int, V]:
-        """The things with these keys, loading those that are not at hand."""
-        missing = [key for key in keys if key not in self._items]
-        fresh = load(missing) if missing else {}
-        taken = {key: fresh[key] if key in fresh else self._items[key] for key in keys}
-        for key, value in fresh.items():
-            self._items[key] = value
-            if len(self._items) > self._room:
-                self._items.popitem(last=False)
-        return taken
-
-
-class Written:
-    """Parts of answers by all that they are made from: what did not change is not made again."""
-
-    def __init__(self, room: int) -> None:
-        self._room, self._items = room, dict[Any, Any]()
-
-    def get(self, key: Any) -> Any:
-        """The part made from these things, if it is at hand."""
+    def get(self, key: K) -> V | None:
+        """The thing with a key, if it is at hand."""
         return self._items.get(key)
 
-    def put(self, key: Any, part: V) -> V:
-        """Keep a part; the oldest makes room."""
-        self._items[key] = part
+    def put(self, key: K, value: V) -> V:
+        """Keep a thing."""
+        self._items[key] = value
         while len(self._items) > self._room:
             with contextlib.suppress(KeyError, RuntimeError, StopIteration):  # another was first
                 del self._items[next(iter(self._items))]
-        return part
+        return value
+
+    def take(self, keys: set[K], load: Callable[[list[K]], dict[K, V]]) -> dict[K, V]:
+        """The things with these keys, loading those that are not at hand."""
+        taken = {key: found for key in keys if (found := self.get(key)) is not None}
+        missing = [key for key in keys if key not in taken]
+        for key, value in (load(missing) if missing else {}).items():
+            taken[key] = self.put(key, value)
+        return taken
 
 
 class Schema:
@@ -100,11 +91,11 @@ class Contents:
     """Schemas and mappings at hand; they never change, so that all requests share them."""
 
     def __init__(self) -> None:
-        self.schemas: Kept[Schema] = Kept(4096)
-        self.mappings: Kept[IndexedMapping] = Kept(4096)
-        self.namespaces: Kept[str] = Kept(4096)
-        self.written = Written(16_384)
-        self.facets = Written(1024)
+        self.schemas: Kept[int, Schema] = Kept(4096)
+        self.mappings: Kept[int, IndexedMapping] = Kept(4096)
+        self.namespaces: Kept[int, str] = Kept(4096)
+        self.nodes: Kept[Any, Any] = Kept(16_384)
+        self.facets: Kept[Any, Facets] = Kept(1024)
 
 
 class Reading(NamedTuple):
@@ -162,19 +153,11 @@ class Reading(NamedTuple):
 
     def find_dataset(self, node: NodeId) -> int | None:
         """The dataset of a node id, wherever its namespace ends."""
-        for namespace, name in node.splits():
-            found = self.dataset_id(namespace, name)
-            if found is not None:
-                return found
-        return None
+        return node.find(self.dataset_id)
 
     def find_job(self, node: NodeId) -> int | None:
         """The job of a node id, wherever its namespace ends."""
-        for namespace, name in node.splits():
-            found = self.job_id(namespace, name)
-            if found is not None:
-                return found
-        return None
+        return node.find(self.job_id)
 
     def find_field(self, node: NodeId) -> tuple[int, str] | None:
         """The dataset and field of a node id; the longest dataset name that fits is meant."""

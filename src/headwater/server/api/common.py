@@ -15,6 +15,14 @@ from headwater.server.api.problems import BadRequest, NotFound
 
 _MOST = 2**31
 
+Node = Annotated[
+    str,
+    QueryParameter(
+        name="nodeId",
+        description="dataset:NAMESPACE:NAME, job:NAMESPACE:NAME or "
+        "datasetField:NAMESPACE:NAME:FIELD",
+    ),
+]
 Limit = Annotated[int, QueryParameter(ge=0, description="How many to give at most")]
 Offset = Annotated[int, QueryParameter(ge=0, description="How many to pass over")]
 Detail = Annotated[

@@ -12,19 +12,11 @@ from headwater.model.graph import Way
 from headwater.model.names import NodeKind
 from headwater.server.answers.impact import Item, reached
 from headwater.server.answers.reading import NOW
-from headwater.server.api.common import AsOf, Depth, answer, bounded, name_of, time_of
+from headwater.server.api.common import AsOf, Depth, Node, answer, bounded, name_of, time_of
 from headwater.server.api.history import parse_node
 from headwater.server.api.problems import BadRequest, NotFound
 from headwater.server.service import Service
 
-Node = Annotated[
-    str,
-    QueryParameter(
-        name="nodeId",
-        description="dataset:NAMESPACE:NAME, job:NAMESPACE:NAME or "
-        "datasetField:NAMESPACE:NAME:FIELD",
-    ),
-]
 Format = Annotated[str | None, QueryParameter(name="format", description="json or csv")]
 _WORDS = {NodeKind.JOB: "Job", NodeKind.DATASET: "Dataset", NodeKind.FIELD: "Column"}
 

@@ -21,6 +21,7 @@ from headwater.server.api.common import (
     Depth,
     Detail,
     Limit,
+    Node,
     Offset,
     answer,
     bounded,
@@ -32,14 +33,6 @@ from headwater.server.api.problems import BadParameters, BadRequest, NotFound
 from headwater.server.service import Service
 from headwater.server.store.tables import OUTPUT
 
-Node = Annotated[
-    str,
-    QueryParameter(
-        name="nodeId",
-        description="dataset:NAMESPACE:NAME, job:NAMESPACE:NAME or "
-        "datasetField:NAMESPACE:NAME:FIELD",
-    ),
-]
 _NOWHERE = "HTTP 404 Not Found"
 
 

@@ -5,13 +5,13 @@ import { datasetId, datasetLink, lineageLink } from "../../api/names";
 import { often } from "../../api/queries";
 import type { DatasetData } from "../../api/types";
 import { Icon } from "../../components/Icon";
-import { Empty, Failure, FirstEvent, Waiting } from "../../components/Told";
+import { Empty, FirstEvent } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
 import { KIND_WORD, kindOf } from "../../graph/kinds";
 import { ago } from "../../graph/words";
 import { useNow } from "../../live/now";
 import { Tags } from "../lineage/PanelParts";
-import { Filter, PAGE, Page, Pager, useParams } from "./parts";
+import { Filter, Listing, PAGE, Page, useParams } from "./parts";
 
 interface Found {
   datasets: DatasetData[];
@@ -41,38 +41,18 @@ export function Datasets() {
         />
       }
     >
-      {found.isLoading && <Waiting what="datasets" />}
-      {found.error && <Failure error={found.error} again={() => void found.refetch()} />}
-      {found.data && datasets.length === 0 && (
-        <Empty title={q ? "No dataset is like that" : "No datasets yet"}>
-          {!q && <FirstEvent />}
-        </Empty>
-      )}
-      {datasets.length > 0 && (
-        <table>
-          <thead>
-            <tr>
-              <th>Dataset</th>
-              <th>Kind</th>
-              <th>Columns</th>
-              <th>Tags</th>
-              <th>Heard</th>
-              <th>
-                <span className="hidden">Graph</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {datasets.map((dataset) => (
-              <Row key={datasetId(dataset)} dataset={dataset} />
-            ))}
-          </tbody>
-        </table>
-      )}
-      <Pager
-        total={found.data?.totalCount ?? 0}
+      <Listing
+        what="datasets"
+        found={found}
+        heads={["Dataset", "Kind", "Columns", "Tags", "Heard"]}
+        rows={datasets.map((dataset) => <Row key={datasetId(dataset)} dataset={dataset} />)}
+        none={
+          <Empty title={q ? "No dataset is like that" : "No datasets yet"}>
+            {!q && <FirstEvent />}
+          </Empty>
+        }
         offset={offset}
-        go={(next) => change({ offset: String(next) })}
+        change={change}
       />
     </Page>
   );

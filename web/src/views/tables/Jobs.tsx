@@ -7,14 +7,14 @@ import type { Job } from "../../api/types";
 import { Icon } from "../../components/Icon";
 import { StateBadge } from "../../components/StateBadge";
 import { Strip } from "../../components/Strip";
-import { Empty, Failure, FirstEvent, Waiting } from "../../components/Told";
+import { Empty, FirstEvent } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
 import { shownState } from "../../graph/state";
 import { ago, span } from "../../graph/words";
 import { useNow } from "../../live/now";
 import { usePulse } from "../../live/pulses";
 import { pulseLine } from "../lineage/pulseLine";
-import { Filter, PAGE, Page, Pager, StateFilter, useParams } from "./parts";
+import { Filter, Listing, PAGE, Page, StateFilter, useParams } from "./parts";
 
 interface Found {
   jobs: Job[];
@@ -47,35 +47,14 @@ export function Jobs() {
         </>
       }
     >
-      {found.isLoading && <Waiting what="jobs" />}
-      {found.error && <Failure error={found.error} again={() => void found.refetch()} />}
-      {found.data && jobs.length === 0 && <None isFiltered={state !== "" || text !== ""} />}
-      {jobs.length > 0 && (
-        <table>
-          <thead>
-            <tr>
-              <th>Job</th>
-              <th>State</th>
-              <th>Now</th>
-              <th>Last runs</th>
-              <th>Took</th>
-              <th>Heard</th>
-              <th>
-                <span className="hidden">Graph</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {jobs.map((job) => (
-              <Row key={jobId(job)} job={job} />
-            ))}
-          </tbody>
-        </table>
-      )}
-      <Pager
-        total={found.data?.totalCount ?? 0}
+      <Listing
+        what="jobs"
+        found={found}
+        heads={["Job", "State", "Now", "Last runs", "Took", "Heard"]}
+        rows={jobs.map((job) => <Row key={jobId(job)} job={job} />)}
+        none={<None isFiltered={state !== "" || text !== ""} />}
         offset={offset}
-        go={(next) => change({ offset: String(next) })}
+        change={change}
       />
     </Page>
   );

@@ -5,12 +5,12 @@ import { jobId, jobLink, lineageLink, runLink } from "../../api/names";
 import { often } from "../../api/queries";
 import type { Name, Run } from "../../api/types";
 import { StateBadge } from "../../components/StateBadge";
-import { Empty, Failure, FirstEvent, Waiting } from "../../components/Told";
+import { Empty, FirstEvent } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
 import { errorOf, pulseOfRun, shownState } from "../../graph/state";
 import { ago, moment, span } from "../../graph/words";
 import { useNow } from "../../live/now";
-import { PAGE, Page, Pager, StateFilter, useParams } from "./parts";
+import { Listing, PAGE, Page, StateFilter, useParams } from "./parts";
 
 interface Found {
   runs: { job: Name; run: Run }[];
@@ -35,38 +35,18 @@ export function Runs() {
       title="Runs"
       tools={<StateFilter value={state} change={(one) => change({ state: one, offset: null })} />}
     >
-      {found.isLoading && <Waiting what="runs" />}
-      {found.error && <Failure error={found.error} again={() => void found.refetch()} />}
-      {found.data && runs.length === 0 && (
-        <Empty title={state ? "No run is in that state" : "No runs yet"}>
-          {!state && <FirstEvent />}
-        </Empty>
-      )}
-      {runs.length > 0 && (
-        <table>
-          <thead>
-            <tr>
-              <th>Run of</th>
-              <th>State</th>
-              <th>Began</th>
-              <th>Took</th>
-              <th>Why it ended</th>
-              <th>
-                <span className="hidden">Graph</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {runs.map(({ job, run }) => (
-              <Row key={run.id} job={job} run={run} />
-            ))}
-          </tbody>
-        </table>
-      )}
-      <Pager
-        total={found.data?.totalCount ?? 0}
+      <Listing
+        what="runs"
+        found={found}
+        heads={["Run of", "State", "Began", "Took", "Why it ended"]}
+        rows={runs.map(({ job, run }) => <Row key={run.id} job={job} run={run} />)}
+        none={
+          <Empty title={state ? "No run is in that state" : "No runs yet"}>
+            {!state && <FirstEvent />}
+          </Empty>
+        }
         offset={offset}
-        go={(next) => change({ offset: String(next) })}
+        change={change}
       />
     </Page>
   );

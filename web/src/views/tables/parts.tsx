@@ -1,6 +1,8 @@
 // What the table views share: their head, their filters, their pages.
+import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useLocation, useSearch } from "wouter";
+import { Failure, Waiting } from "../../components/Told";
 
 export const PAGE = 50;
 
@@ -40,6 +42,47 @@ export function Page({
       </header>
       {children}
     </div>
+  );
+}
+
+interface ListingProps {
+  what: string;
+  found: UseQueryResult<{ totalCount: number }>;
+  heads: string[];
+  rows: ReactNode[];
+  none: ReactNode;
+  offset: number;
+  change: (next: Record<string, string | null>) => void;
+}
+
+/** A table of what was asked for, whatever came of it; its last column leads to the graph. */
+export function Listing({ what, found, heads, rows, none, offset, change }: ListingProps) {
+  return (
+    <>
+      {found.isLoading && <Waiting what={what} />}
+      {found.error && <Failure error={found.error} again={() => void found.refetch()} />}
+      {found.data && rows.length === 0 && none}
+      {rows.length > 0 && (
+        <table>
+          <thead>
+            <tr>
+              {heads.map((head) => (
+                <th key={head}>{head}</th>
+              ))}
+              <th>
+                <span className="hidden">Graph</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>{rows}</tbody>
+        </table>
+      )}
+      <Pager
+        total={found.data?.totalCount ?? 0}
+        offset={offset}
+        go={(next) => change({ offset: String(next) })}
+      />
+    </>
   );
 }
 
