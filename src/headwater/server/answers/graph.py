@@ -14,6 +14,12 @@ from headwater.server.answers.shapes import Graph
 from headwater.server.store.rows import RunRow
 from headwater.server.store.tables import INPUT, OUTPUT
 
+BOTH, WRITERS = (INPUT, OUTPUT), (OUTPUT, OUTPUT)
+JOBS_OF = (
+    "SELECT DISTINCT e.job FROM dataset d JOIN edge e ON e.dataset = d.id AND e.io IN (?, ?) "
+    "AND e.since <= ? AND e.until > ? JOIN job j ON j.id = e.job AND NOT j.hidden "
+    "WHERE d.root = ANY(?)"
+)
 _PARENT = RunRow.__struct_fields__.index("parent")
 
 
@@ -36,43 +42,37 @@ class Walk:
 
     def go(self, start: set[int], depth: int) -> None:
         """Take in some jobs, then those around them, a level at a time."""
-        level = start
-        for _ in range(depth):
-            self._take(level)
-            level = self._around()
-            if not level:
-                return
-        self._take(level)
-
-    def _take(self, level: set[int]) -> None:
-        for job in level:
+        level = self._take("(SELECT id AS job FROM job WHERE id = ANY(?))", [*start])
+        for job in start - level:  # one without datasets
             self.inputs[job], self.outputs[job] = set(), set()
+        at = self._reading.at
+        for _ in range(depth):
+            new = self.datasets - self._asked
+            self._asked |= new
+            if not new:
+                return
+            jobs = f"({JOBS_OF} AND NOT e.job = ANY(?))"
+            level = self._take(jobs, *BOTH, at, at, [*new], [*level])
+
+    def _take(self, jobs: str, *params: Any) -> set[int]:
+        """Take in the jobs that a statement gives, with their datasets; tell which."""
         rows = self._reading.session.all(
-            "SELECT e.job, e.io, r.id FROM edge e JOIN dataset d ON d.id = e.dataset "
-            "JOIN dataset r ON r.id = d.root WHERE e.job = ANY(?) AND e.since <= ? "
-            "AND e.until > ? AND NOT r.hidden", [*level], self._reading.at, self._reading.at,
+            f"SELECT e.job, e.io, r.id FROM {jobs} j JOIN edge e ON e.job = j.job "
+            "AND e.since <= ? AND e.until > ? JOIN dataset d ON d.id = e.dataset "
+            "JOIN dataset r ON r.id = d.root AND NOT r.hidden",
+            *params, self._reading.at, self._reading.at,
         )  # fmt: skip
         for job, io, root in rows:
+            if job not in self.inputs:
+                self.inputs[job], self.outputs[job] = set(), set()
             (self.inputs if io == INPUT else self.outputs)[job].add(root)
             self.datasets.add(root)
-
-    def _around(self) -> set[int]:
-        """The jobs that share a dataset with those of a level."""
-        new = self.datasets - self._asked
-        self._asked |= new
-        near = jobs_of(self._reading, INPUT, new) | jobs_of(self._reading, OUTPUT, new)
-        return near - self.inputs.keys()
+        return {row[0] for row in rows}
 
 
-def jobs_of(reading: Reading, io: int, roots: set[int]) -> set[int]:
-    """The jobs that read, or that write, some datasets at the moment."""
-    if not roots:
-        return set()
-    rows = reading.session.all(
-        "SELECT DISTINCT e.job FROM dataset d JOIN edge e ON e.dataset = d.id AND e.io = ? "
-        "AND e.since <= ? AND e.until > ? JOIN job j ON j.id = e.job AND NOT j.hidden "
-        "WHERE d.root = ANY(?)", io, reading.at, reading.at, [*roots],
-    )  # fmt: skip
+def jobs_of(reading: Reading, roots: set[int], sides: tuple[int, int] = BOTH) -> set[int]:
+    """The jobs that read or write some datasets at the moment."""
+    rows = reading.session.all(JOBS_OF, *sides, reading.at, reading.at, [*roots])
     return {row[0] for row in rows}
 
 
@@ -94,7 +94,7 @@ def lineage_of_job(reading: Reading, job: int, depth: int, view: View) -> Graph:
 def lineage_of_dataset(reading: Reading, root: int, depth: int, view: View) -> Graph:
     """The graph around a dataset."""
     walk = Walk(reading)
-    walk.go(jobs_of(reading, OUTPUT, {root}) or jobs_of(reading, INPUT, {root}), depth)
+    walk.go(jobs_of(reading, {root}, WRITERS) or jobs_of(reading, {root}), depth)
     walk.datasets.add(root)
     return _graph(reading, walk, view)
 

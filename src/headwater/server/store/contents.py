@@ -3,7 +3,7 @@
 A facet that was seen before costs one hash; only a new one is read.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -101,8 +101,8 @@ def _keep_schema(unit: Unit, fields: list[Field]) -> int:
     unit.contents["schema", digest] = number
     unit.schema_digests[number] = digest
     unit.put("schema", number, digest, _compress(body))
-    for name in dict.fromkeys(field.name for field in fields):
-        unit.put("schema_field", _field_name(unit, name), number)
+    for name in _field_names(unit, {field.name: None for field in fields}):
+        unit.put("schema_field", name, number)
     return number
 
 
@@ -117,19 +117,19 @@ def schema_digest(unit: Unit, number: int) -> bytes:
     return digest
 
 
-def _field_name(unit: Unit, name: str) -> int:
-    key = ("field", name.encode())
-    number = unit.contents.get(key)
-    if number is None:
-        row = first(unit.session.all("SELECT id FROM field_name WHERE name = ?", name))
-        if row is None:
-            number = unit.new_id("field_name")
-            unit.put("field_name", number, name)
-            unit.put("search", name, "F", number)
-        else:
-            number = int(row[0])
-        unit.contents[key] = number
-    return number
+def _field_names(unit: Unit, names: Iterable[str]) -> list[int]:
+    """The numbers of field names; those that are new are given one."""
+    known = unit.field_names
+    unread = [name for name in names if name not in known]
+    if unread:
+        found = unit.session.all("SELECT name, id FROM field_name WHERE name = ANY(?)", unread)
+        known.update(found)
+    for name in unread:
+        if name not in known:
+            known[name] = unit.new_id("field_name")
+            unit.put("field_name", known[name], name)
+            unit.put("search", name, "F", known[name])
+    return [known[name] for name in names]
 
 
 def _known(unit: Unit, table: str, digest: bytes) -> int | None:

@@ -5,17 +5,20 @@ translated for the driver. SQLAlchemy describes the tables and Alembic changes t
 statement on the hot path goes straight to the driver (docs/adr/0003).
 """
 
+import re
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
+from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 import psycopg
+from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 from psycopg_pool import ConnectionPool, PoolTimeout
 from sqlalchemy import Table
 
@@ -23,6 +26,20 @@ from headwater.errors import StoreUnreachable, UnknownStore
 
 Row = tuple[Any, ...]
 DATABASE_ERRORS = (sqlite3.OperationalError, psycopg.OperationalError, PoolTimeout)
+T = TypeVar("T")
+_AMONG = 8192  # values in one list; SQLite takes 32,766
+_AT_ONCE = 256  # rows in one statement; PostgreSQL takes 65,535 values
+_VALUES = re.compile(r"VALUES (\([?, ]+\))")
+# Every question is made to go by index, whatever the tables hold: planning it anew, compiling
+# it, or scanning a table for it would take longer than the answer.
+_OPTIONS = " ".join(
+    f"-c {setting}"
+    for setting in (
+        "jit=off", "plan_cache_mode=force_generic_plan",
+        "enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off",
+        "enable_material=off", "random_page_cost=1",
+    )
+)  # fmt: skip
 _CACHE_KIB = 16384  # of each SQLite connection; the system's own cache stands behind it
 
 
@@ -53,6 +70,9 @@ class Database(Protocol):
 
     def writing(self) -> AbstractContextManager[Session]:
         """A transaction, committed to disk on leaving; one at a time over all servers."""
+
+    def tend(self) -> None:
+        """Look how the tables have grown, where the planner goes by that."""
 
     def size(self) -> int:
         """Bytes on disk."""
@@ -87,6 +107,29 @@ def insert(table: Table) -> str:
 def add(table: Table) -> str:
     """A statement that adds a row unless it is there."""
     return insert(table) + " ON CONFLICT DO NOTHING"
+
+
+def among(session: "Session", sql: str, values: Iterable[bytes]) -> list[Row]:
+    """The rows of a statement that ends in IN, of any number of values.
+
+    Lists are filled up to a power of two, so that a few statements, once prepared, do for all.
+    """
+    rows: list[Row] = []
+    for part in batched([*values], _AMONG):
+        some = [*part, *[part[-1]] * (_power(len(part)) - len(part))]
+        rows += session.all(f"{sql} ({', '.join('?' * len(some))})", *some)
+    return rows
+
+
+def batched(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """Items in order, so many at a time."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def _power(number: int) -> int:
+    """The least power of two that is not less."""
+    return 1 << (number - 1).bit_length()
 
 
 def open_database(url: str) -> Database:
@@ -187,6 +230,9 @@ class SqliteDatabase:
                 raise
             self._writer.execute("COMMIT")
 
+    def tend(self) -> None:
+        """Nothing to do: every question goes by the same indexes at any size."""
+
     def size(self) -> int:
         """Bytes of the file and of its log."""
         names = (self.path, self.path.with_name(self.path.name + "-wal"))
@@ -204,6 +250,13 @@ def _for_postgres(sql: str) -> str:
     return sql.replace("%", "%%").replace("?", "%s")
 
 
+@cache
+def _for_many(sql: str, count: int) -> str:
+    """A statement that adds one row, made to add some."""
+    before, values, after = _VALUES.split(sql)
+    return _for_postgres(before + "VALUES " + ", ".join([values] * count) + after)
+
+
 class PostgresSession:
     """One PostgreSQL connection."""
 
@@ -217,13 +270,24 @@ class PostgresSession:
         return self.connection.execute(_for_postgres(sql), params, binary=True).fetchall()
 
     def many(self, sql: str, rows: Sequence[Row]) -> None:
-        """Run one statement for each row."""
-        with self.connection.cursor() as cursor:
-            cursor.executemany(_for_postgres(sql), rows)
+        """Add each row; many in one statement, of a few lengths that are soon prepared."""
+        done = 0
+        while done < len(rows):
+            left = min(len(rows) - done, _AT_ONCE)
+            count = left if left == _AT_ONCE else 1 << (left.bit_length() - 1)
+            some = rows[done : done + count]
+            self.connection.execute(_for_many(sql, count), [*chain.from_iterable(some)])
+            done += count
 
     def run(self, sql: str, *params: Any) -> None:
         """Run one statement."""
         self.connection.execute(_for_postgres(sql), params)
+
+
+def _configure(connection: psycopg.Connection[Row]) -> None:
+    """Let every number be a bigint: by its size it would make another statement to prepare."""
+    connection.adapters.register_dumper(int, Int8Dumper)
+    connection.adapters.register_dumper(int, Int8BinaryDumper)
 
 
 class PostgresDatabase:
@@ -235,7 +299,8 @@ class PostgresDatabase:
         self.url, self.name = url, _without_password(url)
         self._pool = ConnectionPool(
             url, min_size=1, max_size=16, timeout=10, open=False,
-            kwargs={"autocommit": True, "application_name": "headwater"},
+            kwargs={"autocommit": True, "application_name": "headwater", "options": _OPTIONS},
+            configure=_configure,
         )  # fmt: skip
         try:
             # A pool would try again and again, and then not say why.
@@ -258,8 +323,19 @@ class PostgresDatabase:
     @contextmanager
     def writing(self) -> Iterator[PostgresSession]:
         """A connection in a transaction; the row of `clock` keeps other writers waiting."""
-        with self._pool.connection() as connection, connection.transaction():
+        with (
+            self._pool.connection() as connection,
+            connection.pipeline(),
+            connection.transaction(),
+        ):
             yield PostgresSession(connection)
+
+    def tend(self) -> None:
+        """Gather statistics, which the server itself does within minutes: plans of before then
+        take a hundred times as long.
+        """
+        with self._pool.connection() as connection:
+            connection.execute("ANALYZE")
 
     def size(self) -> int:
         """Bytes of the database."""

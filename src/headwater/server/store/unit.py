@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from headwater.server.store import tables
-from headwater.server.store.database import Session, add, first, insert, upsert
+from headwater.server.store.database import Session, add, among, first, insert, upsert
 from headwater.server.store.feed import Feed, pack_entries
 from headwater.server.store.log import Compressor
 from headwater.server.store.rows import DatasetRow, JobRow, RunIoRow, RunRow
@@ -41,9 +41,11 @@ class Unit:
         self.jobs: dict[int, JobRow] = {}
         self.run_ids: dict[bytes, int] = {}
         self.runs: dict[int, RunRow] = {}
+        self.new_runs: set[bytes] = set()  # looked for, and not in the store
         self.run_ios: dict[int, dict[tuple[int, int, int], RunIoRow]] = {}
         self.sources: dict[str, tuple[Any, ...]] = {}
         self.contents: dict[tuple[str, bytes], int] = {}
+        self.field_names: dict[str, int] = {}
         self.schema_digests: dict[int, bytes] = {}
         self.mapping_inputs: dict[int, list[int]] = {}
         self.edges: dict[tuple[int, int], dict[int, int]] = {}
@@ -91,7 +93,8 @@ class Unit:
         self._count()
 
     def _is_full(self) -> bool:
-        return max(len(self.datasets), len(self.runs), len(self.contents)) > _MOST
+        held = self.datasets, self.runs, self.contents, self.field_names
+        return any(len(rows) > _MOST for rows in held)
 
     def _count(self) -> None:
         for table in _COUNTED:
@@ -238,25 +241,34 @@ class Unit:
         """The row of a run, made if it is new."""
         number = self.run_ids.get(uuid.bytes)
         if number is None:
-            rows = self.session.all("SELECT * FROM run WHERE uuid = ?", uuid.bytes)
-            if rows:
-                row = RunRow.of(rows[0])
-            else:
-                row = RunRow(self.new_id("run"), uuid.bytes, job, time, tie, "NEW", time, time)
-                self.run_ios[row.id] = {}
-            number = row.id
-            self.run_ids[uuid.bytes] = number
-            self.runs.setdefault(number, row)
+            self.expect({uuid.bytes})
+            number = self.run_ids.get(uuid.bytes)
+        if number is None:
+            number = self.new_id("run")
+            self._have_run(RunRow(number, uuid.bytes, job, time, tie, "NEW", time, time))
+            self.run_ios[number] = {}
         self.changed_runs.add(number)
         return self.runs[number]
+
+    def expect(self, runs: set[bytes]) -> None:
+        """Read runs that are asked for next, all at once; those that are new are noted so."""
+        unread = runs - self.run_ids.keys() - self.new_runs
+        self.new_runs |= unread
+        for row in among(self.session, "SELECT * FROM run WHERE uuid IN", unread):
+            self._have_run(RunRow.of(row))
+
+    def _have_run(self, row: RunRow) -> None:
+        self.runs.setdefault(row.id, row)
+        self.run_ids[row.uuid] = row.id
+        self.new_runs.discard(row.uuid)
 
     def run_row(self, number: int) -> RunRow:
         """The row of a run by id."""
         row = self.runs.get(number)
         if row is None:
             found = self.session.all("SELECT * FROM run WHERE id = ?", number)
-            row = self.runs[number] = RunRow.of(found[0])
-            self.run_ids[row.uuid] = number
+            row = RunRow.of(found[0])
+            self._have_run(row)
         return row
 
     def ios(self, run: int) -> dict[tuple[int, int, int], RunIoRow]:

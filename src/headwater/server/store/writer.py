@@ -9,7 +9,7 @@ import contextlib
 import logging
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
@@ -19,11 +19,11 @@ from headwater.model.times import now
 from headwater.server.store.aliases import AliasRules, apply_rules, settle_contested
 from headwater.server.store.apply import Applier
 from headwater.server.store.apply_runs import settle_parents
-from headwater.server.store.database import DATABASE_ERRORS, Database, Session
+from headwater.server.store.database import DATABASE_ERRORS, Database, Session, among
 from headwater.server.store.unit import Unit
 
 _MOST = 256  # tasks of one commit
-_BOUND = 10_000  # values in one statement; SQLite takes 32,766
+_GROWN = 500  # events after which the store is tended; then at each doubling
 _log = logging.getLogger(__name__)
 
 
@@ -52,6 +52,7 @@ class Writer:
         self._closed = False
         self.committed: Callable[[], None] | None = None  # told when those who watch have news
         self._known: set[bytes] = set()  # digests of events that are stored already
+        self._taken, self._tend_at = 0, _GROWN  # events since the start, and when to tend
         self._thread.start()
         self.submit(lambda: apply_rules(self._unit, rules)).result()
 
@@ -134,12 +135,22 @@ class Writer:
     def _transact(self, batch: list[_Task]) -> list[Any]:
         with self._database.writing() as session:
             self._unit.begin(session)
-            self._known = _stored(session, [e.digest for task in batch for e in task.events])
+            self._look_ahead(session, [event for task in batch for event in task.events])
             results = [task.work() for task in batch]
             has_news = self._settle()
         if has_news and self.committed is not None:
             self.committed()
+        if self._taken >= self._tend_at:
+            self._tend_at *= 2
+            self._database.tend()
         return results
+
+    def _look_ahead(self, session: Session, events: list[Event]) -> None:
+        """Read at once what the events of a commit would each ask for."""
+        digests = [event.digest for event in events]
+        found = among(session, "SELECT digest FROM event WHERE digest IN", digests)
+        self._known = {bytes(row[0]) for row in found}
+        self._unit.expect({event.run.bytes for event in events if event.run})
 
     def _settle(self) -> bool:
         settle_contested(self._unit)
@@ -170,6 +181,7 @@ class Writer:
                 body,
             )
             stored += 1
+        self._taken += stored
         return stored
 
 
@@ -201,18 +213,3 @@ def _wake(ended: list[_Ended]) -> None:
             future.set_exception(error)
         else:
             future.set_result(result)
-
-
-def _batched(items: list[bytes], size: int) -> Iterator[list[bytes]]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
-
-
-def _stored(session: Session, digests: list[bytes]) -> set[bytes]:
-    """Which of some events are stored already."""
-    found: set[bytes] = set()
-    for part in _batched(digests, _BOUND):
-        marks = ", ".join("?" * len(part))
-        rows = session.all(f"SELECT digest FROM event WHERE digest IN ({marks})", *part)
-        found |= {bytes(row[0]) for row in rows}
-    return found
