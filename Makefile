@@ -48,15 +48,19 @@ check: $(STAMP) ## Format, lint, types and layers
 	$(BIN)/lint-imports
 	$(BIN)/python tools/page.py check
 
-# Suites with a Spark or a browser of their own run apart: a process holds only one. They start and
-# kill real processes, so that what fails on a busy machine is tried once more.
-APART := tests/page tests/stack tests/capture tests/pipeline tests/demo tests/examples
+# Suites with a Spark or a browser of their own run apart, two at a time: a process holds only one.
+# They start and kill real processes, so that what fails on a busy machine is tried once more.
+APART := capture stack pipeline page demo examples
 
 .PHONY: test
 test: $(STAMP) $(PAGE) ## Run every test
 	$(BIN)/python tools/page.py test
-	$(BIN)/pytest -n 2 --dist loadfile $(APART:%=--ignore=%)
-	for suite in $(APART); do $(BIN)/pytest $$suite || $(BIN)/pytest --last-failed $$suite || exit 1; done
+	$(BIN)/pytest -n 2 --dist loadfile $(APART:%=--ignore=tests/%)
+	$(MAKE) --jobs 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) $(APART:%=test-%)
+
+test-%:
+	$(BIN)/pytest -o cache_dir=.pytest_cache/$* tests/$* \
+		|| $(BIN)/pytest -o cache_dir=.pytest_cache/$* --last-failed tests/$*
 
 .PHONY: dist
 dist: $(STAMP) $(PAGE) ## Build the wheel and the source archive into dist
@@ -80,6 +84,8 @@ outage: $(STAMP) ## Kill the lineage server for ten minutes under load, and writ
 .PHONY: bench
 bench: $(STAMP) $(PAGE) ## Run the benchmarks and write docs/benchmarks
 	$(BIN)/python benchmarks/lineage.py
+	$(BIN)/python benchmarks/history.py
+	$(BIN)/python benchmarks/live.py
 	$(BIN)/python benchmarks/stack.py --cold
 	PYTHONPATH=tests $(BIN)/python benchmarks/page_speed.py
 

@@ -3,18 +3,23 @@
     python benchmarks/soak.py [--minutes 30] [--rate 500] [--seed N] [--out docs/benchmarks/soak.md]
 
 Every minute one fault: a service killed with SIGKILL (worker, server, broker, registry), the
-lineage server frozen for 20 s, the schema of orders changed and changed back, or a sink deployed
-again. At the end the source is stopped, the sinks catch up, and everything is counted.
+lineage server frozen for 20 s, the same with a spool on a full disk, the schema of orders changed
+and changed back, or a sink deployed again. All the while a witness sends events of its own. At the
+end the source is stopped, the sinks catch up, and everything is counted.
 """
 
 import argparse
+import contextlib
 import os
 import random
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import uuid
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -60,7 +65,11 @@ class Soak:
 
     def __init__(self, home: Path, rate: int, dice: random.Random) -> None:
         self.home, self.rate, self.dice = home, rate, dice
-        self.environ = {**os.environ, "HEADWATER_HOME": str(home)}
+        self.spool = home / "spool"
+        self.environ = {
+            **os.environ, "HEADWATER_HOME": str(home), "HEADWATER_SPOOL_DIR": str(self.spool),
+        }  # fmt: skip
+        self.witness = Witness(self.server_url)
         self.faults: list[tuple[float, str]] = []
         self.memory: list[tuple[float, dict[str, float]]] = []
         self.counts: dict[str, int] = {}
@@ -75,6 +84,7 @@ class Soak:
         faster = {**connector("orders-source"), "rows.per.second": str(self.rate)}
         self.patiently(lambda: self.worker().configure("orders-source", faster))
         self.began = time.monotonic()
+        self.witness.start()
 
     def run(self, seconds: float) -> None:
         names = [name for name in dir(self) if name.startswith("fault_")]
@@ -108,6 +118,21 @@ class Soak:
         os.kill(pid.number, signal.SIGCONT)
         return f"the lineage server was frozen for {FROZEN_S} s"
 
+    def fault_fill_spool(self) -> str:
+        """Every write to the spool fails as on a full disk, while nothing can be delivered."""
+        planted = [
+            folder / f"{number:012d}-{kind}.part"
+            for folder in self.spool.iterdir()
+            for number in range(20_000)
+            for kind in "eh"
+        ]
+        for path in planted:
+            path.symlink_to("/dev/full")
+        self.fault_freeze_server()
+        for path in planted:
+            path.unlink(missing_ok=True)
+        return f"the spool's disk was full and the lineage server frozen for {FROZEN_S} s"
+
     def fault_change_schema(self) -> str:
         breaks.schema(self.state(), "")
         time.sleep(10)
@@ -135,6 +160,7 @@ class Soak:
             self.patiently(lambda sink=sink: self.worker().position(sink) == count, 300)
         self.counts = {"in the topic": count, **self.counted()}
         self.runs = self.ended_runs()
+        self.witness.finish()
 
     def counted(self) -> dict[str, int]:
         """What Spark finds in the table and in the archive."""
@@ -159,7 +185,7 @@ class Soak:
 
     def ended_runs(self) -> dict[str, int]:
         """How the runs of the streaming jobs ended, as the lineage server tells."""
-        url = environment(self.state())["OPENLINEAGE_URL"]
+        url = self.server_url()
         found: dict[str, int] = {}
         for job in ("orders-source", *SINKS, "supplier-stats"):
             path = f"{url}/api/v1/namespaces/default/jobs/{job}/runs"
@@ -173,7 +199,8 @@ class Soak:
         """Whether nothing was lost or doubled, and no run is left running that is over."""
         told = set(self.counts.values())
         # The three jobs that still run; the source is stopped.
-        return len(told) == 1 and self.runs.get("RUNNING", 0) == 3
+        running = self.runs.get("RUNNING", 0)
+        return len(told) == 1 and running == 3 and not self.witness.missing
 
     def settled(self) -> int:
         before, now = -1, self.topic_count()
@@ -204,6 +231,9 @@ class Soak:
                     continue
         self.memory.append((time.monotonic() - self.began, sizes))
 
+    def server_url(self) -> str:
+        return environment(self.state())["OPENLINEAGE_URL"]
+
     def state(self) -> State:
         return running(self.home)
 
@@ -229,6 +259,7 @@ class Soak:
             time.sleep(1)
 
     def close(self) -> None:
+        self.witness.stopped.set()
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
             self.process.wait(90)
@@ -247,6 +278,9 @@ class Soak:
             *("| Runs of the four streaming jobs | |", "|---|---:|"),
             *(f"| {state} | {count} |" for state, count in sorted(self.runs.items())),
             "",
+            f"Of {self.witness.told:,} events that the witness sent, the server acknowledged "
+            f"{len(self.witness.acknowledged):,}; {len(self.witness.missing)} of these are missing.",
+            "",
             *("| After | Fault |", "|---:|---|"),
             *(f"| {at:.0f} s | {what} |" for at, what in self.faults),
             "",
@@ -261,6 +295,42 @@ class Soak:
             ),
         ]
         return "\n".join(lines) + "\n"
+
+
+class Witness(threading.Thread):
+    """Sends an event of its own twice a second, and remembers which were acknowledged."""
+
+    def __init__(self, url: Callable[[], str]) -> None:
+        super().__init__(name="witness", daemon=True)
+        self.url, self.stopped = url, threading.Event()
+        self.told = 0
+        self.acknowledged: list[str] = []
+        self.missing: list[str] = []
+
+    def run(self) -> None:
+        while not self.stopped.wait(0.5):
+            run = str(uuid.uuid4())
+            event = {
+                "eventType": "COMPLETE",
+                "eventTime": datetime.now(UTC).isoformat(),
+                "producer": "https://example.org/witness",
+                "run": {"runId": run},
+                "job": {"namespace": "soak", "name": "witness"},
+            }
+            self.told += 1
+            with contextlib.suppress(httpx.HTTPError, HeadwaterError, OSError, KeyError):
+                answer = httpx.post(f"{self.url()}/api/v1/lineage", json=event, timeout=5)
+                if answer.status_code == 201:
+                    self.acknowledged.append(run)
+
+    def finish(self) -> None:
+        """Ask for every run that was acknowledged."""
+        self.stopped.set()
+        self.join()
+        with httpx.Client(base_url=self.url(), timeout=60) as client:
+            for run in self.acknowledged:
+                if client.get(f"/api/v1/jobs/runs/{run}").status_code != 200:
+                    self.missing.append(run)
 
 
 if __name__ == "__main__":

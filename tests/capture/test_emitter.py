@@ -92,6 +92,23 @@ def test_full_spool_drops_the_oldest_heartbeats_only(tmp_path: Path) -> None:
     assert spool.dropped == 61 - len(kept)
 
 
+def test_full_disk_holds_starts_and_endings_in_memory(tmp_path: Path, receiver: Receiver) -> None:
+    receiver.answer = 500
+    emitter = Emitter(settings(tmp_path, receiver.url))
+    (folder,) = (tmp_path / "spool").iterdir()
+    for number in range(1, 4):
+        for kind in "eh":
+            (folder / f"{number:012d}-{kind}.part").symlink_to("/dev/full")
+    emitter.emit(numbered(Moment.START, 0))
+    emitter.emit(numbered(Moment.RUNNING, 1))
+    emitter.emit(numbered(Moment.ABORT, 2))
+    assert emitter.dropped == 1
+    receiver.answer = 201
+    receiver.wait_for(lambda r: len(r.events) == 2)
+    emitter.close()
+    assert numbers(receiver) == [0, 2]
+
+
 def test_spool_of_a_killed_process_is_delivered_by_the_next(
     tmp_path: Path, receiver: Receiver
 ) -> None:

@@ -64,8 +64,7 @@ class Emitter:
         try:
             self._spool.put(event)
         except OSError as error:
-            self._complain(f"an event could not be spooled: {error}")
-            return
+            self._complain(f"the spool takes nothing, events wait in memory: {error}")
         with self._wake:
             self._wake.notify()
 

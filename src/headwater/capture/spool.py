@@ -4,6 +4,7 @@ Each process has a folder of its own and holds a lock on it. A folder whose lock
 left behind by a process that is gone; whoever comes next delivers what is in it first.
 """
 
+import contextlib
 import fcntl
 import json
 import os
@@ -31,21 +32,34 @@ class Spool:
         self._guard = threading.Lock()
         self._files: dict[int, Path] = {}
         self._sizes: dict[int, int] = {}
+        self._held: dict[int, Event] = {}  # what a full disk did not take
         self._next = 0
         self.dropped = 0
         for path in sorted(self._folder.glob("*.json")):
             self._remember(int(path.name.partition("-")[0]), path, path.stat().st_size)
 
     def put(self, event: Event) -> None:
-        """Add an event at the end; the oldest heartbeats make room for it."""
-        data = json.dumps(event, separators=(",", ":")).encode()
+        """Add an event at the end; the oldest heartbeats make room for it.
+
+        Raises: OSError when it could not be written; all but a heartbeat is then held in memory.
+        """
+        data = _encoded(event)
         kind = _HEARTBEAT if is_heartbeat(event) else _LASTING
         with self._guard:
             number = self._next
             path = self._folder / f"{number:012d}-{kind}.json"
             part = path.with_suffix(".part")
-            part.write_bytes(data)
-            part.rename(path)
+            try:
+                part.write_bytes(data)
+                part.rename(path)
+            except OSError:
+                part.unlink(missing_ok=True)
+                if kind == _LASTING:
+                    self._held[number] = event
+                    self._remember(number, path, 0)
+                else:
+                    self.dropped += 1
+                raise
             self._remember(number, path, len(data))
             self._make_room()
 
@@ -54,6 +68,8 @@ class Spool:
         with self._guard:
             while self._files:
                 number = next(iter(self._files))
+                if number in self._held:
+                    return number, self._held[number]
                 try:
                     event: Event = json.loads(self._files[number].read_bytes())
                 except (OSError, ValueError):
@@ -74,6 +90,9 @@ class Spool:
         """Leave the folder to whoever comes next, or remove it if nothing waits."""
         with self._guard:
             self._lock_file.close()
+            for number, event in self._held.items():
+                with contextlib.suppress(OSError):  # the last chance of what a full disk refused
+                    self._files[number].write_bytes(_encoded(event))
             if not self._files:
                 shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -95,8 +114,13 @@ class Spool:
     def _forget(self, number: int) -> None:
         path = self._files.pop(number, None)
         self._sizes.pop(number, None)
+        self._held.pop(number, None)
         if path is not None:
             path.unlink(missing_ok=True)
+
+
+def _encoded(event: Event) -> bytes:
+    return json.dumps(event, separators=(",", ":")).encode()
 
 
 def abandoned(base: Path, own: str, limit_bytes: int) -> Iterator[Spool]:
