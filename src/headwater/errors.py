@@ -36,6 +36,7 @@
         ├── SecretMissing       a secret that a configuration names is not there
         ├── AddressMissing      a job was not told where a service is
         ├── RegistryRefused     the schema registry did not give or take a schema
+        ├── BadSchema           a schema cannot be compiled, or has no type for a field
         ├── TableMissing        a table is not there and may not be created
         ├── UnknownJob          a name that no job has
         ├── UnknownConnector    a name that no connector of the worker has
@@ -428,6 +429,17 @@ class RegistryRefused(PipelineError):
         super().__init__(
             f"the schema registry refused {what}: {reason}",
             hint="Check the registry's address and the subject's compatibility rule",
+        )
+
+
+class BadSchema(PipelineError):
+    """A Protobuf schema cannot be compiled, or has no type for a field."""
+
+    def __init__(self, which: str, reason: str) -> None:
+        self.which, self.reason = which, reason
+        super().__init__(
+            f"the Protobuf schema {which} cannot be used: {reason}",
+            hint="Mend the schema, or register what it imports as its references",
         )
 
 

@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
 import pytest
+from google.protobuf import type_pb2
 
 from headwater.capture.datasets.naming import Dataset
 from headwater.capture.datasets.registries import PASSWORD, READ, URL, Registries
@@ -117,6 +118,24 @@ def test_protobuf_message() -> None:
         "lines": {"type": "array", "elementType": "Line"},
         "counts": "map<string, int32>",
     }
+
+
+def test_a_protobuf_message_that_others_hold_is_not_the_record() -> None:
+    text = """
+    message Line { string sku = 1; }
+    message Order { string id = 1; repeated shop.Line lines = 2; Order parent = 3; }
+    message Other { int32 n = 1; }
+    """
+    assert [field.name for field in parse(text, "PROTOBUF")] == ["id", "lines", "parent"]
+
+
+def test_protobuf_fields_of_a_descriptor_in_base64() -> None:
+    known = base64.b64encode(type_pb2.DESCRIPTOR.serialized_pb).decode()
+    found = {field.name: field.type for field in parse(known, "PROTOBUF")}
+    assert [*found] == [field.name for field in type_pb2.Type.DESCRIPTOR.fields]
+    assert found["name"] == "string"
+    assert found["source_context"] == "google.protobuf.SourceContext"
+    assert found["oneofs"] == {"type": "array", "elementType": "string"}
 
 
 @pytest.mark.parametrize(("schema", "kind"), [('"string"', "AVRO"), ("nonsense", "JSON")])

@@ -1,6 +1,7 @@
 """One platform and one Spark session for the whole session: starting them is the slow part."""
 
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -27,7 +28,7 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
 def environ(platform: Platform) -> Iterator[dict[str, str]]:
     variables = platform.variables()
     before = dict(os.environ)
-    os.environ.update(variables)
+    os.environ.update({**variables, "PYSPARK_PYTHON": sys.executable})
     yield variables
     os.environ.clear()
     os.environ.update(before)

@@ -1,6 +1,7 @@
 """What commands that start Spark take from the platform that is up, or from the environment."""
 
 import os
+import sys
 from collections.abc import Mapping
 
 from headwater.errors import NotUp
@@ -13,6 +14,8 @@ def prepare() -> Mapping[str, str]:
     """
     from headwater.stack import Settings, environment, java_home, running, spark_conf, spark_jars
 
+    # Spark would take whatever `python3` is, which may lack what reads Protobuf.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = Settings.read(os.environ)
     jars = spark_jars(settings)
     try:

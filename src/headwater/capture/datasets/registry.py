@@ -2,15 +2,17 @@
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
 
+from headwater.capture.datasets import descriptors
 from headwater.capture.plan.sources import Field
 
 _TIMEOUT = 3.0
 _AVRO_TYPES = {"int": "integer"}
-_MESSAGE = re.compile(r"\bmessage\s+\w+\s*\{")
+_MESSAGE = re.compile(r"\bmessage\s+(?P<name>\w+)\s*\{")
 _PROTO_FIELD = re.compile(
     r"^\s*(?:optional\s+|required\s+)?(?P<many>repeated\s+)?"
     r"(?P<type>map\s*<[^>]+>|[\w.]+)\s+(?P<name>\w+)\s*=\s*\d+",
@@ -106,22 +108,44 @@ def _json_type(tree: Any) -> Any:
 
 
 def _protobuf(text: str) -> tuple[Field, ...]:
-    """The fields of the first message; messages nested in it are their own types."""
-    clean = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
-    start = _MESSAGE.search(clean)
-    if start is None:
-        return ()
-    body, depth = [], 1
-    for character in clean[start.end() :]:
-        depth += {"{": 1, "}": -1}.get(character, 0)
-        if depth == 0:
-            break
-        if depth == 1:
-            body.append("\n" if character in ";}" else character)
+    """The fields of the message that records are: the first that no other one holds."""
+    messages = descriptors.messages(text)
+    if messages is None:
+        messages = dict(_messages(re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)))
+    held = {
+        _short(field.type)
+        for name, fields in messages.items()
+        for field in fields
+        if _short(field.type) != name
+    }
+    roots = [fields for name, fields in messages.items() if name not in held]
+    return next(iter([*roots, *messages.values()]), ())
+
+
+def _short(kind: Any) -> str:
+    kind = kind["elementType"] if isinstance(kind, dict) else kind
+    return str(kind).rpartition(".")[2]
+
+
+def _messages(text: str) -> Iterator[tuple[str, tuple[Field, ...]]]:
+    """The messages of a schema's text; those nested in one are its own types."""
+    at = 0
+    while found := _MESSAGE.search(text, at):
+        body, depth, at = [], 1, found.end()
+        while depth and at < len(text):
+            character = text[at]
+            depth += {"{": 1, "}": -1}.get(character, 0)
+            if depth == 1:
+                body.append("\n" if character in ";}" else character)
+            at += 1
+        yield found["name"], _text_fields("".join(body))
+
+
+def _text_fields(body: str) -> tuple[Field, ...]:
     return tuple(
         Field(
             match["name"],
             {"type": "array", "elementType": match["type"]} if match["many"] else match["type"],
         )
-        for match in _PROTO_FIELD.finditer("".join(body))
+        for match in _PROTO_FIELD.finditer(body)
     )

@@ -11,6 +11,8 @@ from pyspark.sql import types as T
 from headwater.errors import BadConfig
 from headwater.pipeline.config import ConnectorConfig
 from headwater.pipeline.formats import avro, jsons, wire
+from headwater.pipeline.formats.protobuf import columns as protobuf
+from headwater.pipeline.formats.protobuf.writing import numbers_of, schema_of
 from headwater.pipeline.formats.registry import Registry, Schema, SchemaId
 from headwater.pipeline.settings import Settings
 
@@ -45,13 +47,13 @@ class Avro(msgspec.Struct, frozen=True):
 
     def encoder(self, topic: str, struct: T.StructType) -> Encoder:
         """Register the schema and write with it."""
-        schema = avro.schema_of(struct, topic.replace("-", "_").replace(".", "_"))
+        schema = avro.schema_of(struct, _record_name(topic))
         schema_id = self.registry.register(f"{topic}-value", schema)
         return lambda value: avro.encode(value, schema_id, schema)
 
     def decoder(self, topic: str, ids: Ids) -> Decoder | None:
         """Read every version that the registry has."""
-        schemas = _schemas(self.registry, topic, ids)
+        schemas = _schemas(self.registry, topic, ids, "AVRO")
         if not schemas:
             return None
         reader = avro.reader_of(schemas)
@@ -59,7 +61,7 @@ class Avro(msgspec.Struct, frozen=True):
 
     def knows(self, schema_id: SchemaId) -> bool:
         """Whether the registry has it."""
-        return self.registry.by_id(schema_id) is not None
+        return _knows(self.registry, schema_id, "AVRO")
 
 
 class JsonSchema(msgspec.Struct, frozen=True):
@@ -75,7 +77,7 @@ class JsonSchema(msgspec.Struct, frozen=True):
 
     def decoder(self, topic: str, ids: Ids) -> Decoder | None:
         """Read the fields of every version that the registry has."""
-        schemas = _schemas(self.registry, topic, ids)
+        schemas = _schemas(self.registry, topic, ids, "JSON")
         if not schemas:
             return None
         struct, known = jsons.struct_of(schemas), [schema.id for schema in schemas]
@@ -91,7 +93,42 @@ class JsonSchema(msgspec.Struct, frozen=True):
 
     def knows(self, schema_id: SchemaId) -> bool:
         """Whether the registry has it."""
-        return self.registry.by_id(schema_id) is not None
+        return _knows(self.registry, schema_id, "JSON")
+
+
+class Protobuf(msgspec.Struct, frozen=True):
+    """Protobuf with its schema in the registry."""
+
+    registry: Registry
+    message: str = ""  # the message that records are, if the schemas leave it open
+
+    def encoder(self, topic: str, struct: T.StructType) -> Encoder:
+        """Register the schema and write with it."""
+        subject = f"{topic}-value"
+        earlier = [one for one in self.registry.versions(subject) if one.kind == "PROTOBUF"]
+        text = schema_of(struct, _record_name(topic), numbers_of(earlier))
+        schema_id = self.registry.register(subject, text, "PROTOBUF")
+        return lambda value: protobuf.encode(value, Schema(schema_id, text, "PROTOBUF"))
+
+    def decoder(self, topic: str, ids: Ids) -> Decoder | None:
+        """Read every version that the registry has."""
+        schemas = _schemas(self.registry, topic, ids, "PROTOBUF")
+        if not schemas:
+            return None
+        known = [schema.id for schema in schemas]
+
+        def decode(raw: Column, place: Column) -> Column:
+            return (
+                F.when(~wire.is_framed(raw), F.lit(None))
+                .when(wire.schema_id(raw).isin(*known), protobuf.decode(raw, schemas, self.message))
+                .otherwise(_otherwise(raw, place, ids))
+            )
+
+        return decode
+
+    def knows(self, schema_id: SchemaId) -> bool:
+        """Whether the registry has it."""
+        return _knows(self.registry, schema_id, "PROTOBUF")
 
 
 class Json(msgspec.Struct, frozen=True):
@@ -123,15 +160,31 @@ def converter_of(config: ConnectorConfig, settings: Settings) -> Converter:
     name = config.get("value.converter", "AvroConverter").rpartition(".")[2]
     if name == "JsonConverter":
         return Json(_columns(config))
-    if name not in ("AvroConverter", "JsonSchemaConverter"):
-        reason = f"{name!r} is none of AvroConverter, JsonSchemaConverter, JsonConverter"
+    if name not in _REGISTERED:
+        reason = f"{name!r} is none of {', '.join(_REGISTERED)}, JsonConverter"
         raise BadConfig(config.name, {"value.converter": reason})
     prefix = "value.converter."
     url = config.get(f"{prefix}schema.registry.url") or settings.registry
     if not url:
         raise BadConfig(config.name, {f"{prefix}schema.registry.url": "is missing"})
     registry = Registry(url, config.get(f"{prefix}basic.auth.user.info"))
+    if name == "ProtobufConverter":
+        return Protobuf(registry, config.get(f"{prefix}message.name"))
     return Avro(registry) if name == "AvroConverter" else JsonSchema(registry)
+
+
+def decoder_for(registry: Registry, topic: str, ids: Ids) -> Decoder | None:
+    """What reads a topic, whichever format its newest schema has; none before its first one."""
+    versions = registry.versions(f"{topic}-value")
+    return _KINDS[versions[-1].kind](registry).decoder(topic, ids) if versions else None
+
+
+_REGISTERED = ("AvroConverter", "JsonSchemaConverter", "ProtobufConverter")
+_KINDS: dict[str, Callable[[Registry], Converter]] = {
+    "AVRO": Avro,
+    "JSON": JsonSchema,
+    "PROTOBUF": Protobuf,
+}
 
 
 def _columns(config: ConnectorConfig) -> str:
@@ -142,12 +195,21 @@ def _columns(config: ConnectorConfig) -> str:
     return columns
 
 
-def _schemas(registry: Registry, topic: str, ids: Ids) -> list[Schema]:
+def _record_name(topic: str) -> str:
+    return topic.replace("-", "_").replace(".", "_")
+
+
+def _schemas(registry: Registry, topic: str, ids: Ids, kind: str) -> list[Schema]:
     """The topic's own versions last: what is learnt besides comes from other subjects."""
     own = registry.versions(f"{topic}-value")
     others = ids.learnt - {schema.id for schema in own}
     found = (registry.by_id(one) for one in sorted(others))
-    return [*(schema for schema in found if schema), *own]
+    return [one for one in (*found, *own) if one and one.kind == kind]
+
+
+def _knows(registry: Registry, schema_id: SchemaId, kind: str) -> bool:
+    found = registry.by_id(schema_id)
+    return found is not None and found.kind == kind
 
 
 def _otherwise(raw: Column, place: Column, ids: Ids) -> Column:

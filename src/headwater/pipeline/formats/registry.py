@@ -1,5 +1,6 @@
 """The schema registry, through Confluent's API."""
 
+from collections.abc import Mapping
 from typing import Any, NewType
 
 import httpx
@@ -18,6 +19,7 @@ class Schema(msgspec.Struct, frozen=True):
     id: SchemaId
     text: str
     kind: str = "AVRO"
+    references: Mapping[str, str] = {}  # the texts that it imports, by their path
 
 
 class Registry:
@@ -43,17 +45,26 @@ class Registry:
         """Every version of a subject, the oldest first; none when it is not there."""
         numbers = self._ask("GET", f"/subjects/{subject}/versions", missing=[])
         found = (self._ask("GET", f"/subjects/{subject}/versions/{one}") for one in sorted(numbers))
-        return [
-            Schema(SchemaId(one["id"]), one["schema"], one.get("schemaType") or "AVRO")
-            for one in found
-        ]
+        return [self._schema(SchemaId(one["id"]), one) for one in found]
 
     def by_id(self, schema_id: SchemaId) -> Schema | None:
         """The schema with an id, if the registry knows it."""
         found = self._ask("GET", f"/schemas/ids/{schema_id}", missing={})
         if not found:
             return None
-        return Schema(schema_id, found["schema"], found.get("schemaType") or "AVRO")
+        return self._schema(schema_id, found)
+
+    def _schema(self, schema_id: SchemaId, found: Mapping[str, Any]) -> Schema:
+        kind, references = found.get("schemaType") or "AVRO", self._references(found)
+        return Schema(schema_id, found["schema"], kind, references)
+
+    def _references(self, found: Mapping[str, Any]) -> dict[str, str]:
+        texts: dict[str, str] = {}
+        for one in found.get("references") or []:
+            path = f"/subjects/{one['subject']}/versions/{one['version']}"
+            answer = self._ask("GET", path)
+            texts |= {one["name"]: answer["schema"], **self._references(answer)}
+        return texts
 
     def _ask(self, method: str, path: str, body: object = None, missing: Any = None) -> Any:
         try:

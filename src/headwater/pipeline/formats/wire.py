@@ -14,7 +14,12 @@ _HEADER = 5
 
 def framed(schema_id: SchemaId, payload: Column) -> Column:
     """A record with its header."""
-    return F.concat(F.unhex(F.lit(f"00{schema_id:08x}")), payload)
+    return F.concat(F.unhex(F.lit(header(schema_id).hex())), payload)
+
+
+def header(schema_id: SchemaId) -> bytes:
+    """What a record of a schema begins with."""
+    return b"\0" + schema_id.to_bytes(_HEADER - 1, "big")
 
 
 def payload(raw: Column) -> Column:

@@ -8,7 +8,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headwater.errors import UnknownJob
 from headwater.pipeline.flows import Flow, Site
-from headwater.pipeline.formats.converters import Avro, Ids
+from headwater.pipeline.formats.converters import Ids
 from headwater.pipeline.formats.registry import Registry, SchemaId
 from headwater.pipeline.jobs import (
     iceberg_ingestion,
@@ -60,7 +60,7 @@ def job(name: str) -> Job:
 
 
 def _knows(settings: Settings, schema_id: SchemaId) -> bool:
-    return Avro(Registry(settings.registry)).knows(schema_id)
+    return Registry(settings.registry).by_id(schema_id) is not None
 
 
 JOBS: Mapping[str, Job] = {

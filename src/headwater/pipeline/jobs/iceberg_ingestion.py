@@ -6,7 +6,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headwater.pipeline import kafka, tables
 from headwater.pipeline.decoding import decoded
-from headwater.pipeline.formats.converters import Avro, Ids
+from headwater.pipeline.formats.converters import Ids, decoder_for
 from headwater.pipeline.formats.registry import Registry
 from headwater.pipeline.settings import Settings
 from headwater.pipeline.sinks.iceberg import append
@@ -33,9 +33,9 @@ def start(
 ) -> StreamingQuery | None:
     """Start the query; none before the first order's schema is there."""
     bootstrap = settings.need("bootstrap", "Kafka")
-    avro = Avro(Registry(settings.need("registry", "the schema registry")))
+    registry = Registry(settings.need("registry", "the schema registry"))
     source = settings.input_topic or "orders"
-    decode = avro.decoder(source, ids)
+    decode = decoder_for(registry, source, ids)
     if decode is None:
         return None
     tables.configure_catalog(spark, settings.catalog, tables.catalog_options(settings))

@@ -6,7 +6,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headwater.pipeline import kafka
 from headwater.pipeline.decoding import decoded
-from headwater.pipeline.formats.converters import Avro, Ids
+from headwater.pipeline.formats.converters import Avro, Ids, decoder_for
 from headwater.pipeline.formats.registry import Registry
 from headwater.pipeline.settings import Settings
 
@@ -39,16 +39,16 @@ def start(
 ) -> StreamingQuery | None:
     """Start the query; none before the first order's schema is there."""
     bootstrap = settings.need("bootstrap", "Kafka")
-    avro = Avro(Registry(settings.need("registry", "the schema registry")))
+    registry = Registry(settings.need("registry", "the schema registry"))
     source, target = settings.input_topic or "orders", settings.output_topic or NAME
-    decode = avro.decoder(source, ids)
+    decode = decoder_for(registry, source, ids)
     if decode is None:
         return None
     kafka.ensure_topics(bootstrap, [source, target])
     records = kafka.read_stream(spark, bootstrap, source)
     orders = decoded(records, decode, tolerant=settings.tolerant).select("value.*")
     stats = per_supplier(orders)
-    encode = avro.encoder(target, stats.schema)
+    encode = Avro(registry).encoder(target, stats.schema)
     records = stats.select(
         F.col("supplier").cast("binary").alias("key"),
         encode(F.struct("*")).alias("value"),

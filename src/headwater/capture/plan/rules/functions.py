@@ -2,6 +2,7 @@
 
 from headwater.capture.plan.lineage import Column, Effect, Note, changed, merge
 from headwater.capture.plan.reader import ExpressionRule, Reader, Scope
+from headwater.capture.plan.rules.references import decode, struct_names
 from headwater.capture.plan.tree import Node
 
 _HASHES = (
@@ -20,6 +21,8 @@ _HASHES = (
 )
 # Aggregates that take one row's struct as it is, so that its fields stay apart.
 _ROW_KEEPING = frozenset({"First", "Last", "AnyValue", "CollectList"})
+# The pipeline's own functions over Protobuf: what they do to fields is known.
+_DECODER, _ENCODER = "headwater_from_protobuf", "headwater_to_protobuf"
 _USER_FUNCTIONS = (
     "PythonUDF",
     "PythonUDAF",
@@ -114,6 +117,10 @@ def _hash(_: Reader, _node: Node, inputs: tuple[Column, ...], _scope: Scope) -> 
 
 def _user_function(_: Reader, node: Node, inputs: tuple[Column, ...], _scope: Scope) -> Column:
     name = node.get("name") or node.get("udfName") or node.type_name
+    if name == _DECODER:
+        return decode(inputs[0], struct_names(node.get("dataType")))
+    if name == _ENCODER:
+        return inputs[0]
     column = merge(c.through(_T) for c in inputs)
     return column.with_note(Note("opaque", f"{node.type_name} {name}"))
 

@@ -1,0 +1,1 @@
+"""Protobuf: schemas compiled from the registry, records read and written in Arrow batches."""
