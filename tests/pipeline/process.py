@@ -19,16 +19,19 @@ _SUBMIT = (
 
 
 class WorkerProcess:
-    """Starts, kills and asks a worker that keeps its state in one folder."""
+    """Starts, kills and asks a worker that keeps its state in one place."""
 
-    def __init__(self, platform: Platform, folder: Path, master: str = "local[2]") -> None:
+    def __init__(
+        self, platform: Platform, folder: Path, master: str = "local[2]", state: str = ""
+    ) -> None:
         self._platform, self.folder, self._master = platform, folder, master
+        self._state = state or str(folder)
         self._port = free_port()
         self.url = f"http://127.0.0.1:{self._port}"
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        options = ["--master", self._master, "--port", str(self._port), "--state", str(self.folder)]
+        options = ["--master", self._master, "--port", str(self._port), "--state", self._state]
         environ = {**self._platform.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
         with (self.folder.parent / "worker.log").open("ab") as log:
             self._process = subprocess.Popen(

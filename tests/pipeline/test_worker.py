@@ -100,6 +100,31 @@ def test_sinks_go_on_where_they_were_or_where_they_are_told_to(
     assert lab.table("demo_ib.default.parcels").count() == count
 
 
+def test_state_in_an_object_store_survives_the_worker(
+    platform: Platform, tmp_path: Path, lab: Lab
+) -> None:
+    folder = tmp_path / "state"
+    folder.mkdir()
+    worker = WorkerProcess(platform, folder, state="s3://made-for-state/worker")
+    worker.start()
+    try:
+        source = renamed("orders-source", "chests", **{"rows.per.second": "50"})
+        worker.deploy(source, renamed("orders-s3-sink", "chests"))
+        eventually(lambda: kafka_offset(worker, "chests-s3-sink") > 0, 180)
+        assert worker.command("stop", "chests-source").returncode == 0
+        worker.kill()
+        worker.start()
+        assert worker.get("/connectors") == ["chests-s3-sink", "chests-source"]
+        assert states(worker, "chests-source") == ["STOPPED"]
+        count = lab.settled("chests")
+        eventually(lambda: kafka_offset(worker, "chests-s3-sink") == count, 180)
+    finally:
+        worker.stop()
+    archive = lab.spark.read.json("s3a://fh-dev-bucket/chests")
+    assert archive.count() == archive.select("order_id").distinct().count() == count
+    assert not [*folder.iterdir()]
+
+
 def _archived(lab: Lab) -> int:
     return lab.spark.read.json("s3a://fh-dev-bucket/parcels").count()
 

@@ -7,6 +7,7 @@ from typing import Protocol
 from pyspark.sql import SparkSession
 
 from headwater.pipeline.files import Files
+from headwater.pipeline.sinks.s3 import ensure_bucket
 
 
 class Shelf(Protocol):
@@ -68,7 +69,10 @@ class Remote:
 
 
 def shelf(spark: SparkSession, address: str) -> Shelf:
-    """The shelf at an address: a path, or a URL such as s3a://bucket/folder."""
+    """The shelf at an address: a path, or a URL such as s3://bucket/folder, made if missing."""
     if "://" in address:
+        scheme, _, rest = address.partition("://")
+        if scheme in ("s3", "s3a"):
+            ensure_bucket(spark, rest.partition("/")[0])
         return Remote(spark, f"{address.replace('s3://', 's3a://')}/connectors")
     return Folder(Path(address) / "connectors")
