@@ -146,12 +146,12 @@ def event(
     }
 
 
-def progress(at: datetime, rate: float, rows: int, lag: int) -> Event:
+def progress(at: datetime, rate: float, rows: int, lag: int, snapshots: list[str]) -> Event:
     return own(
         "progress", queryId=run_id("query", rate), batchId=rows // 1000, batches=rows // 1000,
         rows=rows, inputRows=int(rate), inputRowsPerSecond=rate, processedRowsPerSecond=rate,
         batchDurationMs=420, watermark=(at - timedelta(seconds=0.4)).isoformat(), stateRows=12,
-        stateBytes=20_480, snapshots=[],
+        stateBytes=20_480, snapshots=snapshots,
         sources=[{
             "description": "KafkaV2[Subscribe[orders]]", "rows": int(rate), "lag": lag,
             "startOffset": {"orders": {"0": rows - int(rate)}},
@@ -182,7 +182,8 @@ def started(now: datetime) -> list[Event]:
         found.append(event("START", job, run, begun))
         found.append(event("RUNNING", job, run, begun + timedelta(seconds=2), inputs=inputs,
                            outputs=outputs))  # fmt: skip
-    found += heartbeats(now - timedelta(seconds=1), 7_190_000)
+    for number in range(6, 0, -1):
+        found += heartbeats(now - timedelta(seconds=5 * number - 4), 7_190_000 - 5_000 * number)
     for hour in range(24, 0, -1):
         found += batch(now - timedelta(hours=hour), failing=hour == 9)
     return found
@@ -191,9 +192,14 @@ def started(now: datetime) -> list[Event]:
 def heartbeats(at: datetime, rows: int, jobs: tuple[str, ...] = tuple(STREAMS)) -> list[Event]:
     return [
         event("RUNNING", job, run_id(job, "now"), at,
-              headwater_progress=progress(at, STREAMS[job][2] + rows % 7, rows, rows % 3))
+              headwater_progress=progress(at, STREAMS[job][2] + rows % 7, rows, rows % 3,
+                                          snapshot(rows) if job == "iceberg-ingestion" else []))
         for job in jobs
     ]  # fmt: skip
+
+
+def snapshot(rows: int) -> list[str]:
+    return [str(8_300_000_000_000_000_000 + rows)]
 
 
 def batch(at: datetime, *, failing: bool = False) -> list[Event]:

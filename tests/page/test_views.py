@@ -67,6 +67,26 @@ def test_a_table_leads_to_details_and_to_the_graph(page: Page) -> None:
     expect(page.locator("main")).to_contain_text("is being replaced by another writer")
 
 
+def test_a_job_shows_its_throughput_and_a_table_its_snapshots_with_their_offsets(
+    page: Page,
+) -> None:
+    page.goto(f"/jobs/view?namespace={lab.JOBS}&name=iceberg-ingestion")
+    expect(page.get_by_role("heading", name="Throughput")).to_be_visible()
+    expect(page.get_by_role("img", name="Rows per second: at most")).to_be_visible()
+    page.goto(f"/datasets/view?namespace={quote(lab.TABLE[0], '')}&name={quote(lab.TABLE[1], '')}")
+    newest = lab.snapshot(7_185_000)[0]
+    page.get_by_role("button", name=newest).click()
+    expect(page.get_by_text("orders, partition 0: ")).to_be_visible()
+
+
+def test_jobs_are_filtered_by_name_on_the_server(page: Page) -> None:
+    page.goto("/jobs")
+    page.get_by_label("Filter by name").fill("s3-SINK")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    page.goto("/jobs?q=nothing-like-it")
+    expect(page.get_by_text("No job is like that")).to_be_visible()
+
+
 def test_datasets_are_filtered_by_name(page: Page) -> None:
     page.goto("/datasets")
     page.get_by_label("Filter by name").fill("supplier")

@@ -39,6 +39,16 @@ def test_datasets_of_all_namespaces_are_listed_and_found_by_a_part_of_their_name
     assert found[0]["updatedAt"] == minute(0)
 
 
+def test_jobs_are_found_by_a_part_of_their_name_or_by_whole_names(api: Api) -> None:
+    names = ("Orders_source", "orders%", "stats")
+    api.send(*(run_event("COMPLETE", at, run=n, job=n) for at, n in enumerate(names)))
+    found = api.get("/jobs", q="orders_")
+    assert (found["totalCount"], [job["name"] for job in found["jobs"]]) == (1, ["Orders_source"])
+    assert [job["name"] for job in api.get("/jobs", q="%")["jobs"]] == ["orders%"]
+    exact = api.get("/jobs", name=["stats", "orders%", "orders"])["jobs"]
+    assert [job["name"] for job in exact] == ["stats", "orders%"]
+
+
 @pytest.fixture
 def alone(tmp_path: Path) -> Iterator[Api]:
     """A server told of a cluster that is not there."""

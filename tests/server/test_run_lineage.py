@@ -4,7 +4,7 @@ from typing import Any
 from urllib.parse import quote
 
 from server.api import Api
-from server.events import dataset, facet, run_event, run_id
+from server.events import dataset, facet, minute, run_event, run_id
 
 _KAFKA, _LAKE = "kafka://b:9092", "s3://lake"
 
@@ -74,3 +74,26 @@ def test_a_snapshot_tells_the_offsets_it_holds(api: Api) -> None:
     assert (
         api.status(f"/namespaces/{quote(_KAFKA, '')}/datasets/orders/snapshots/11/offsets") == 404
     )
+
+
+def test_a_run_tells_its_progress_over_time(api: Api) -> None:
+    _pipeline(api)
+    points = api.get(f"/runs/{run_id('sink')}/progress")["points"]
+    assert [(one["at"], one["rows"], one["lagRows"]) for one in points] == [
+        (minute(2), 7, 0), (minute(3), 9, 0),
+    ]  # fmt: skip
+    assert api.get(f"/runs/{run_id('gen')}/progress") == {"points": []}
+
+
+def test_a_table_tells_its_snapshots_newest_first(api: Api) -> None:
+    _pipeline(api)
+    told = api.get(
+        f"/namespaces/{quote(_LAKE, '')}/datasets/{quote('default/orders', '')}/snapshots"
+    )
+    found = [(one["id"], one["at"], one["runId"]) for one in told["snapshots"]]
+    assert found == [
+        ("13", minute(3), run_id("sink")),
+        ("12", minute(3), run_id("sink")),
+        ("11", minute(2), run_id("sink")),
+    ]
+    assert api.get(f"/namespaces/{quote(_KAFKA, '')}/datasets/orders/snapshots")["snapshots"] == []

@@ -4,6 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from headwater.server.answers.facets import FacetBook
+from headwater.server.answers.matching import LIKE, containing
 from headwater.server.answers.reading import Reading, moment, uuid_text
 from headwater.server.answers.runs import LATEST, LISTED, RunWriter, empty_version, latest_runs
 from headwater.server.answers.shapes import Job, JobData, JobVersion, Name, Run, VersionedName
@@ -130,10 +131,17 @@ def job_tags(reading: Reading, ids: list[int]) -> dict[int, list[str]]:
 
 
 def list_jobs(
-    reading: Reading, namespace: str | None, states: list[str], limit: int, offset: int
-) -> tuple[list[Job], int]:
+    reading: Reading, namespace: str | None, states: list[str], limit: int, offset: int,
+    text: str = "", names: list[str] | None = None,
+) -> tuple[list[Job], int]:  # fmt: skip
     """A page of jobs, latest first, and how many there are."""
-    where, params = "WHERE NOT j.hidden", []
+    where, params = "WHERE NOT j.hidden", list[Any]()
+    if text:
+        where += f" AND lower(j.name) {LIKE}"
+        params.append(containing(text))
+    if names:
+        where += f" AND j.name IN ({', '.join('?' * len(names))})"
+        params += names
     if namespace is not None:
         where += " AND j.namespace = (SELECT id FROM namespace WHERE name = ?)"
         params.append(namespace)

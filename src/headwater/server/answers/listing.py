@@ -5,6 +5,7 @@ from typing import Any
 from msgspec import Struct
 
 from headwater.server.answers import datasets
+from headwater.server.answers.matching import LIKE, containing
 from headwater.server.answers.reading import Reading
 from headwater.server.answers.runs import LISTED, RunWriter, job_names
 from headwater.server.answers.shapes import DatasetData, Name, Run
@@ -44,9 +45,8 @@ def list_datasets(
     )
     params: list[Any] = []
     if text:
-        escaped = text.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-        where += " AND lower(d.name) LIKE ? ESCAPE '\\'"
-        params.append(f"%{escaped}%")
+        where += f" AND lower(d.name) {LIKE}"
+        params.append(containing(text))
     if namespace:
         where += " AND n.name = ?"
         params.append(namespace)

@@ -14,6 +14,13 @@ _LEAST = 3  # characters that an index of trigrams can look up
 _LOOKED = 2000  # names of which the best are chosen
 _LONG = 8  # letters of a text that is not short
 _NEAR = 0.5  # the part of its trigrams that a misspelt name must share
+LIKE = "LIKE ? ESCAPE '\\'"
+
+
+def containing(text: str) -> str:
+    """The pattern of `LIKE` for lower-case names that hold a text."""
+    escaped = text.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{escaped}%"
 
 
 class Match(NamedTuple):

@@ -83,7 +83,7 @@ def snapshot_offsets(reading: Reading, dataset: int, snapshot: str) -> dict[str,
     if not rows:
         return None
     seq, uuid, time = rows[0]
-    facet = _progress(read_bodies(reading.session, [seq])[seq])
+    facet = progress_of(read_bodies(reading.session, [seq])[seq])
     return {
         "snapshot": snapshot,
         "runId": uuid_text(uuid),
@@ -102,11 +102,12 @@ def _told(reading: Reading, run: int) -> Iterator[ProgressFacet]:
     for start in range(0, len(seqs), _PAGE):
         part = seqs[start : start + _PAGE]
         bodies = read_bodies(reading.session, part)
-        found = (_progress(bodies[seq]) for seq in part if seq in bodies)
+        found = (progress_of(bodies[seq]) for seq in part if seq in bodies)
         yield from (facet for facet in found if facet is not None)
 
 
-def _progress(body: bytes) -> ProgressFacet | None:
+def progress_of(body: bytes) -> ProgressFacet | None:
+    """The progress that an event tells, if any."""
     if b'"headwater_progress"' not in body:
         return None
     try:

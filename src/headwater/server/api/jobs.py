@@ -57,11 +57,17 @@ class Jobs(Controller):
         self,
         service: Service,
         last_run_states: Annotated[list[str] | None, QueryParameter(name="lastRunStates")] = None,
+        q: str = "",
+        name: list[str] | None = None,
         limit: Limit = 100,
         offset: Offset = 0,
     ) -> Response[bytes]:
-        """Every job, latest first; by the state of its last run if wanted."""
-        return _list(service, None, last_run_states, limit, offset)
+        """Every job, latest first.
+
+        By the state of its last run if wanted, by what its name contains (`q`), or by whole
+        names (`name`, as often as wanted).
+        """
+        return _list(service, None, last_run_states, limit, offset, q, name)
 
     @get("/namespaces/{namespace:str}/jobs", sync_to_thread=True)
     def list_some(
@@ -179,15 +185,16 @@ class Jobs(Controller):
 
 
 def _list(
-    service: Service, namespace: str | None, states: list[str] | None, limit: int, offset: int
-) -> Response[bytes]:
+    service: Service, namespace: str | None, states: list[str] | None, limit: int, offset: int,
+    text: str = "", names: list[str] | None = None,
+) -> Response[bytes]:  # fmt: skip
     for state in states or ():
         if state not in _STATES:
             told = ", ".join(_STATES)
             raise BadRequest(detail=f"query param lastRunStates must be one of [{told}]")
     with service.reader.open() as reading:
         found, total = jobs.list_jobs(
-            reading, namespace, states or [], bounded(limit), bounded(offset)
+            reading, namespace, states or [], bounded(limit), bounded(offset), text, names
         )
     return answer({"totalCount": total, "jobs": found})
 

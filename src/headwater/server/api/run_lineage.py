@@ -4,6 +4,7 @@ from urllib.parse import unquote
 
 from litestar import Controller, Response, get
 
+from headwater.server.answers.progress import points, snapshots
 from headwater.server.answers.run_lineage import run_lineage, snapshot_offsets
 from headwater.server.api.common import answer, dataset_of
 from headwater.server.api.problems import NotFound
@@ -22,6 +23,18 @@ class RunLineage(Controller):
         """Dataset versions, Kafka offsets and Iceberg snapshots, and the runs on both sides."""
         with service.reader.open() as reading:
             return answer(run_lineage(reading, find_run(reading, run_id)))
+
+    @get("/runs/{run_id:str}/progress", sync_to_thread=True)
+    def get_progress(self, service: Service, run_id: str) -> Response[bytes]:
+        """How fast a streaming run was over time, and how far behind, oldest first."""
+        with service.reader.open() as reading:
+            return answer({"points": points(reading, find_run(reading, run_id).id)})
+
+    @get("/namespaces/{namespace:str}/datasets/{name:str}/snapshots", sync_to_thread=True)
+    def get_snapshots(self, service: Service, namespace: str, name: str) -> Response[bytes]:
+        """The latest snapshots of an Iceberg table that runs told of, newest first."""
+        with service.reader.open() as reading:
+            return answer({"snapshots": snapshots(reading, dataset_of(reading, namespace, name))})
 
     @get(
         "/namespaces/{namespace:str}/datasets/{name:str}/snapshots/{snapshot:str}/offsets",

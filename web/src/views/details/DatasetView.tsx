@@ -14,6 +14,7 @@ import { ago, moment } from "../../graph/words";
 import { useNow } from "../../live/now";
 import { Level, Owners, Section, Tags } from "../lineage/PanelParts";
 import { useParams } from "../tables/parts";
+import { Snapshots } from "./Snapshots";
 
 export function DatasetView() {
   const [params] = useParams();
@@ -35,6 +36,7 @@ export function DatasetView() {
           </div>
           <div>
             {near.data && <Neighbours id={datasetId(name)} lineage={near.data} />}
+            <Snapshots name={dataset.data} />
             <Aliases facets={dataset.data.facets} />
             <Owners facets={dataset.data.facets} />
             <Quality facets={dataset.data.facets} />

@@ -16,6 +16,7 @@ import { usePulse } from "../../live/pulses";
 import { Datasets, Level, Owners, Section, Source, Tags } from "../lineage/PanelParts";
 import { pulseLine } from "../lineage/pulseLine";
 import { useParams } from "../tables/parts";
+import { Throughput } from "./Throughput";
 
 export function JobView() {
   const [params] = useParams();
@@ -31,6 +32,7 @@ export function JobView() {
       <Level value="h2">
         <div className="columns-2">
           <div>
+            {job.data.latestRun && <Throughput run={job.data.latestRun} />}
             {runs.data && <Times runs={runs.data.runs} />}
             {runs.data && <Table runs={runs.data.runs} />}
           </div>

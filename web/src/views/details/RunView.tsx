@@ -16,6 +16,7 @@ import { lagOf } from "../lineage/pulseLine";
 import { EventList } from "../tables/EventList";
 import { useParams } from "../tables/parts";
 import { RunLineage } from "./RunLineage";
+import { Throughput } from "./Throughput";
 
 export function RunView() {
   const [params] = useParams();
@@ -44,6 +45,7 @@ export function RunView() {
       <Level value="h2">
         <div className="columns-2">
           <div>
+            <Throughput run={run.data} />
             {events.data && (
               <Section title={`Events (${events.data.totalCount})`}>
                 <EventList events={events.data.events} />

@@ -1,11 +1,16 @@
 // Workers and Kafka Connect clusters: what runs on them, and what can be done about it.
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { Link } from "wouter";
+import { jobId, jobLink } from "../../api/names";
+import type { Job } from "../../api/types";
 import { Icon } from "../../components/Icon";
 import { Empty, Failure, Waiting } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
+import { short } from "../../graph/words";
+import { usePulse } from "../../live/pulses";
 import { useParams } from "../tables/parts";
-import { type Cluster, type Connector, clustersQuery, connectorsQuery } from "./api";
+import { type Cluster, type Connector, clustersQuery, connectorsQuery, useJobs } from "./api";
 import { ConnectorPanel } from "./ConnectorPanel";
 import { Editor } from "./Editor";
 import { ConnectorState } from "./states";
@@ -72,6 +77,7 @@ interface OneProps {
 function One({ cluster, chosen, choose, deploy }: OneProps) {
   const found = useQuery({ ...connectorsQuery(cluster.name), enabled: cluster.reachable });
   const connectors = Object.entries(found.data ?? {}).sort(([a], [b]) => a.localeCompare(b));
+  const jobs = useJobs(connectors.map(([name]) => name));
   return (
     <section className="section">
       <header className="page-head">
@@ -103,6 +109,8 @@ function One({ cluster, chosen, choose, deploy }: OneProps) {
               <th>Connector</th>
               <th>State</th>
               <th>Tasks</th>
+              <th>Rate</th>
+              <th>Lag</th>
               <th>Class</th>
             </tr>
           </thead>
@@ -112,6 +120,7 @@ function One({ cluster, chosen, choose, deploy }: OneProps) {
                 key={name}
                 name={name}
                 connector={connector}
+                job={jobs.get(name)}
                 isChosen={name === chosen}
                 choose={() => choose(name)}
               />
@@ -126,11 +135,12 @@ function One({ cluster, chosen, choose, deploy }: OneProps) {
 interface RowProps {
   name: string;
   connector: Connector;
+  job: Job | undefined;
   isChosen: boolean;
   choose: () => void;
 }
 
-function Row({ name, connector, isChosen, choose }: RowProps) {
+function Row({ name, connector, job, isChosen, choose }: RowProps) {
   const { info, status } = connector;
   const className = info.config["connector.class"] ?? "";
   return (
@@ -150,9 +160,35 @@ function Row({ name, connector, isChosen, choose }: RowProps) {
           <ConnectorState key={task.id} state={task.state} isShort />
         ))}
       </td>
+      {job ? <Flow job={job} /> : <NoFlow />}
       <td className="wide">
         <small>{className}</small>
       </td>
     </tr>
+  );
+}
+
+/** What lineage tells of a connector: how fast it goes, and how far behind it is. */
+function Flow({ job }: { job: Job }) {
+  const { rate, lagRows, state } = usePulse(jobId(job), job);
+  const isRunning = state === "running";
+  return (
+    <>
+      <td>
+        <Link href={jobLink(job)} aria-label={`The job ${job.name}`}>
+          {isRunning && rate !== null ? `${short(rate)}/s` : "–"}
+        </Link>
+      </td>
+      <td>{isRunning && lagRows !== null ? `${short(lagRows)} rows` : "–"}</td>
+    </>
+  );
+}
+
+function NoFlow() {
+  return (
+    <>
+      <td>–</td>
+      <td>–</td>
+    </>
   );
 }

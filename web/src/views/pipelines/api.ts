@@ -1,6 +1,9 @@
 // What the pipelines view asks of workers and Kafka Connect clusters, through the server.
-import { queryOptions } from "@tanstack/react-query";
+import { queryOptions, useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 import { get, send } from "../../api/client";
+import { often } from "../../api/queries";
+import type { Job } from "../../api/types";
 
 export interface Cluster {
   name: string;
@@ -83,4 +86,18 @@ export async function validate(
     if (value.errors.length > 0) faults.set(value.name, value.errors);
   }
   return faults;
+}
+
+/** The jobs of connectors, by name: a connector's lineage is told under its own name. */
+export function useJobs(names: string[]): Map<string, Job> {
+  const { data } = useQuery({
+    queryKey: ["jobs-named", ...names],
+    queryFn: ({ signal }) => get<{ jobs: Job[] }>("/jobs", { name: names, limit: 500 }, signal),
+    enabled: names.length > 0,
+    refetchInterval: often,
+  });
+  return useMemo(
+    () => new Map([...(data?.jobs ?? [])].reverse().map((job) => [job.name, job])),
+    [data],
+  );
 }

@@ -28,21 +28,23 @@ export function Jobs() {
   const text = params.get("q") ?? "";
   const offset = Number(params.get("offset") ?? 0);
   const found = useQuery({
-    queryKey: ["jobs", state, offset],
+    queryKey: ["jobs", state, text, offset],
     queryFn: ({ signal }) =>
-      get<Found>("/jobs", { limit: PAGE, offset, lastRunStates: state || null }, signal),
+      get<Found>("/jobs", { limit: PAGE, offset, q: text, lastRunStates: state || null }, signal),
     refetchInterval: often,
     placeholderData: keepPreviousData,
   });
-  const jobs = (found.data?.jobs ?? []).filter((job) =>
-    job.name.toLowerCase().includes(text.toLowerCase()),
-  );
+  const jobs = found.data?.jobs ?? [];
   return (
     <Page
       title="Jobs"
       tools={
         <>
-          <Filter label="Filter by name" value={text} change={(q) => change({ q }, true)} />
+          <Filter
+            label="Filter by name"
+            value={text}
+            change={(q) => change({ q, offset: null }, true)}
+          />
           <StateFilter value={state} change={(one) => change({ state: one, offset: null })} />
         </>
       }

@@ -1,0 +1,89 @@
+"""How a streaming run went on, and the Iceberg snapshots it left: from what its events tell.
+
+The work is bounded: of a long run the latest events are looked at, and of many an even choice.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+
+from headwater.model.facets import ProgressFacet
+from headwater.server.answers.reading import Reading, moment, uuid_text
+from headwater.server.answers.run_lineage import progress_of
+from headwater.server.store.log import read_bodies
+from headwater.server.store.tables import OUTPUT
+
+_LATEST = 2_000  # events of a run that are looked at
+_POINTS = 300
+_RUNS = 10  # that wrote a dataset, the latest first
+_SNAPSHOTS = 50
+
+
+class Point(Struct, rename="camel", gc=False):
+    """How fast a run was at a moment, and how far behind."""
+
+    at: datetime
+    rows: int
+    rows_per_second: float | None
+    lag_rows: int | None
+
+
+class Snapshot(Struct, rename="camel", gc=False):
+    """A snapshot of a table, and the run that left it."""
+
+    id: str
+    at: datetime
+    run_id: str
+
+
+def points(reading: Reading, run: int) -> list[Point]:
+    """The progress of a run over time, oldest first."""
+    rows = reading.session.all(
+        "SELECT seq, time FROM event WHERE run = ? ORDER BY time DESC, seq DESC LIMIT ?",
+        run, _LATEST,
+    )  # fmt: skip
+    step = -(-len(rows) // _POINTS) if rows else 1
+    return [_point(time, facet) for time, facet in _progress(reading, rows[::step][::-1])]
+
+
+def _point(time: int, facet: ProgressFacet) -> Point:
+    rate = facet.processed_rows_per_second
+    lags = [source.lag for source in facet.sources or () if source.lag is not None]
+    return Point(
+        moment(time),
+        facet.rows,
+        facet.input_rows_per_second if rate is None else rate,
+        max(lags, default=None),
+    )
+
+
+def snapshots(reading: Reading, root: int) -> list[Snapshot]:
+    """The latest snapshots of a dataset, newest first."""
+    runs = reading.session.all(
+        "SELECT DISTINCT r.id, r.uuid, r.updated_at FROM dataset d JOIN run_io o ON o.dataset = d.id "
+        "AND o.io = ? JOIN run r ON r.id = o.run WHERE d.root = ? ORDER BY r.updated_at DESC "
+        "LIMIT ?", OUTPUT, root, _RUNS,
+    )  # fmt: skip
+    found: dict[str, Snapshot] = {}
+    for run, uuid, _ in runs:
+        if len(found) >= _SNAPSHOTS:
+            break
+        rows = reading.session.all(
+            "SELECT seq, time FROM event WHERE run = ? ORDER BY time DESC, seq DESC LIMIT ?",
+            run, _POINTS,
+        )  # fmt: skip
+        for time, facet in _progress(reading, rows):
+            for one in reversed(facet.snapshots or []):
+                found.setdefault(one, Snapshot(one, moment(time), uuid_text(uuid)))
+    newest = sorted(found.values(), key=lambda one: one.at, reverse=True)
+    return newest[:_SNAPSHOTS]
+
+
+def _progress(reading: Reading, rows: list[Any]) -> Iterator[tuple[int, ProgressFacet]]:
+    bodies = read_bodies(reading.session, [seq for seq, _ in rows])
+    for seq, time in rows:
+        facet = progress_of(bodies[seq]) if seq in bodies else None
+        if facet is not None:
+            yield time, facet
