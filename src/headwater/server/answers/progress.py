@@ -62,8 +62,8 @@ def _point(time: int, facet: ProgressFacet) -> Point:
 def snapshots(reading: Reading, root: int) -> list[Snapshot]:
     """The latest snapshots of a dataset, newest first."""
     runs = reading.session.all(
-        "SELECT DISTINCT r.id, r.uuid, r.updated_at FROM dataset d JOIN run_io o ON o.dataset = d.id "
-        "AND o.io = ? JOIN run r ON r.id = o.run WHERE d.root = ? ORDER BY r.updated_at DESC "
+        "SELECT DISTINCT r.id, r.uuid, r.updated_at FROM dataset d "
+        "JOIN run_io o ON o.dataset = d.id AND o.io = ? JOIN run r ON r.id = o.run WHERE d.root = ? ORDER BY r.updated_at DESC "
         "LIMIT ?", OUTPUT, root, _RUNS,
     )  # fmt: skip
     found: dict[str, Snapshot] = {}
