@@ -63,8 +63,8 @@ def snapshots(reading: Reading, root: int) -> list[Snapshot]:
     """The latest snapshots of a dataset, newest first."""
     runs = reading.session.all(
         "SELECT DISTINCT r.id, r.uuid, r.updated_at FROM dataset d "
-        "JOIN run_io o ON o.dataset = d.id AND o.io = ? JOIN run r ON r.id = o.run WHERE d.root = ? ORDER BY r.updated_at DESC "
-        "LIMIT ?", OUTPUT, root, _RUNS,
+        "JOIN run_io o ON o.dataset = d.id AND o.io = ? JOIN run r ON r.id = o.run "
+        "WHERE d.root = ? ORDER BY r.updated_at DESC LIMIT ?", OUTPUT, root, _RUNS,
     )  # fmt: skip
     found: dict[str, Snapshot] = {}
     for run, uuid, _ in runs:
