@@ -27,7 +27,7 @@ class Point(Struct, rename="camel", gc=False):
     at: datetime
     rows: int
     rows_per_second: float | None
-    lag_rows: int | None
+    lag_rows: float | None
 
 
 class Snapshot(Struct, rename="camel", gc=False):
