@@ -182,7 +182,7 @@ def started(now: datetime) -> list[Event]:
         found.append(event("START", job, run, begun))
         found.append(event("RUNNING", job, run, begun + timedelta(seconds=2), inputs=inputs,
                            outputs=outputs))  # fmt: skip
-    for number in range(6, 0, -1):
+    for number in range(3, 0, -1):
         found += heartbeats(now - timedelta(seconds=5 * number - 4), 7_190_000 - 5_000 * number)
     for hour in range(24, 0, -1):
         found += batch(now - timedelta(hours=hour), failing=hour == 9)
