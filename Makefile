@@ -81,6 +81,15 @@ outage: $(STAMP) ## Kill the lineage server for ten minutes under load, and writ
 	HEADWATER_OUTAGE_SECONDS=600 HEADWATER_OUTAGE_REPORT=docs/benchmarks/outage.md \
 		$(BIN)/pytest tests/capture/test_harmless.py -o timeout=4000
 
+.PHONY: oracle
+oracle: $(STAMP) ## Judge column lineage by TPC-H, TPC-DS and 2,000 random queries, with a report
+	$(BIN)/pytest tests/capture/test_oracle.py --oracle-queries 2000 -o timeout=7200
+	$(BIN)/python benchmarks/columns.py --anew --report
+
+.PHONY: matrix
+matrix: $(STAMP) ## Run capture's tests on Spark 3.5 and 4.0 too, and write docs/matrix.md
+	$(BIN)/python tools/matrix.py
+
 .PHONY: bench
 bench: $(STAMP) $(PAGE) ## Run the benchmarks and write docs/benchmarks
 	$(BIN)/python benchmarks/lineage.py

@@ -34,6 +34,19 @@ def whole(spec: str) -> Wanted:
     return Wanted(group, artifact, version, transitive=True)
 
 
+def _older(
+    series: str, scala: str, spark: str, tokens: str, kafka: str, iceberg: str
+) -> list[Wanted]:
+    return [
+        alone(f"org.apache.spark:spark-sql-kafka-0-10_{scala}:{spark}"),
+        alone(f"org.apache.spark:spark-token-provider-kafka-0-10_{scala}:{tokens}"),
+        alone(f"org.apache.spark:spark-avro_{scala}:{spark}"),
+        alone(f"org.apache.kafka:kafka-clients:{kafka}"),
+        alone("org.apache.commons:commons-pool2:2.12.1"),
+        alone(f"org.apache.iceberg:iceberg-spark-runtime-{series}_{scala}:{iceberg}"),
+    ]
+
+
 # name -> what is asked for, and the sets that are on its classpath already
 SETS: dict[str, tuple[list[Wanted], tuple[str, ...]]] = {
     "kafka": (
@@ -112,6 +125,9 @@ SETS: dict[str, tuple[list[Wanted], tuple[str, ...]]] = {
         ],
         (),
     ),
+    # Older Sparks that capture must work on: only `make matrix` asks for these.
+    "spark-3-5": (_older("3.5", "2.12", "3.5.7", "3.5.7", "3.4.1", ICEBERG), ()),
+    "spark-4-0": (_older("4.0", "2.13", "4.0.2", "4.0.0", "3.9.1", "1.11.0"), ()),
     # OpenLineage's own listener: fetched when someone asks for it.
     "official": ([alone("io.openlineage:openlineage-spark_2.13:1.53.0")], ()),
 }

@@ -16,14 +16,19 @@ SPARK_SETS = ("spark", "s3a")
 OFFICIAL_SETS = ("official",)
 
 
-def spark_jars(settings: Settings, *, progress: Progress | None = None) -> list[Path]:
+def spark_jars(
+    settings: Settings,
+    *,
+    sets: Iterable[str] = SPARK_SETS,
+    progress: Progress | None = None,
+) -> list[Path]:
     """The jars for `spark.jars`, fetched if they are not here yet.
 
     Raises:
         StackError: Java or a jar cannot be had.
 
     """
-    return _jars(settings, SPARK_SETS, progress)
+    return _jars(settings, sets, progress)
 
 
 def official_jar(settings: Settings) -> Path:
