@@ -15,7 +15,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--renew-golden", action="store_true", help="write what is captured now")
     parser.addoption("--renew-lifecycle", action="store_true", help="write docs/lifecycle.md anew")
     parser.addoption("--oracle-queries", type=int, default=60, help="random queries to try")
-    parser.addoption("--tpc", default="tpch", help="benchmarks for the oracle: tpch,tpcds")
+    parser.addoption("--tpc", default="tpch,tpcds", help="benchmarks for the oracle")
+    parser.addoption("--tpcds-step", type=int, default=14, help="every how many queries of TPC-DS")
 
 
 @pytest.fixture(scope="session")

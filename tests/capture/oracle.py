@@ -5,6 +5,7 @@ the schema `base`. Each change it sees must be an edge that capture found; an ed
 sees is only counted.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -30,18 +31,42 @@ class Verdict(NamedTuple):
 
 
 def judge(
-    db: duckdb.DuckDBPyConnection, sql: str, tables: Sequence[str], lineage: PlanLineage
+    db: duckdb.DuckDBPyConnection,
+    sql: str,
+    tables: Sequence[str],
+    lineage: PlanLineage,
+    *,
+    named_only: bool = False,
 ) -> Verdict:
     """Compare captured lineage with the changes that really happen."""
     captured = _captured(lineage)
+    names = [name for name, _ in lineage.columns]
+    seen = observed(db, sql, tables, names, named_only=named_only)
+    return Verdict(frozenset(seen - captured), len(seen & captured), len(captured))
+
+
+def observed(
+    db: duckdb.DuckDBPyConnection,
+    sql: str,
+    tables: Sequence[str],
+    names: list[str],
+    *,
+    named_only: bool = False,
+) -> set[tuple[str, str, str]]:
+    """Every change that was seen: table, column, and the output that changed with it.
+
+    With `named_only`, columns that the query does not name stay as they are: for queries
+    without a star over a table, where nothing else can make them matter.
+    """
     before = _columns(db, sql)
     seen: set[tuple[str, str, str]] = set()
-    names = [name for name, _ in lineage.columns]
     for table, column, view in _changes(db, tables):
+        if named_only and not re.search(rf"\b{column}\b", sql, re.IGNORECASE):
+            continue
         db.execute(view)
         seen.update((table, column, output) for output in _differing(db, sql, before, names))
         db.execute(f"create or replace view {table} as from base.{table}")
-    return Verdict(frozenset(seen - captured), len(seen & captured), len(captured))
+    return seen
 
 
 def _captured(lineage: PlanLineage) -> set[tuple[str, str, str]]:
