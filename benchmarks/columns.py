@@ -40,6 +40,7 @@ Edges = set[tuple[str, str, str]]
 RESULTS = ROOT / ".headwater" / "columns.jsonl"
 REPORT = ROOT / "docs" / "benchmarks" / "columns.md"
 TOOLS = {"ours": "Headwater", "sqlglot": "sqlglot", "official": "OpenLineage's listener"}
+NAMES = {"tpch": "TPC-H", "tpcds": "TPC-DS"}
 SCALES = {"tpch": 0.003, "tpcds": 0.05}  # TPC-DS cannot be made much smaller
 
 
@@ -210,7 +211,7 @@ def write_report() -> None:
             right = sum(confirmed for _, confirmed in answered)
             missed = f"{changes - right} ({(changes - right) / max(changes, 1):.1%})"
             lines.append(
-                f"| {benchmark.upper()} | {title} | {len(answered)} of {len(chosen)} "
+                f"| {NAMES[benchmark]} | {title} | {len(answered)} of {len(chosen)} "
                 f"| {edges} | {changes} | {right} | {missed} |"
             )
     REPORT.write_text("\n".join([*lines, FOOT]))
@@ -220,8 +221,7 @@ HEAD = """# Column lineage, judged by what really changes
 
 Every query of TPC-H and TPC-DS runs again and again, each time with one input column changed, in
 another engine than Spark; an output that changes depends on that column, and a tool that did not
-say so has missed an edge. Written by `make oracle`, at the
-scales 0.003 (TPC-H) and 0.05 (TPC-DS).
+say so has missed an edge. Written by `make oracle`, at the scales 0.003 (TPC-H) and 0.05 (TPC-DS).
 
 | Benchmark | Tool | Queries answered | Edges told | Dependencies seen | Told of these | Missed |
 |---|---|---|---|---|---|---|"""
