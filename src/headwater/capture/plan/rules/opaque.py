@@ -23,6 +23,8 @@ _PYTHON = (
     "AttachDistributedSequence",
     "ScriptTransformation",
 )
+# What Spark 3.5 calls them.
+_RENAMED = {"PythonMapInArrow": "MapInArrow"}
 # Typed Datasets of Scala and Java, and what carries objects between their functions.
 _TYPED = (
     "DeserializeToObject",
@@ -47,7 +49,8 @@ def _user_code(
     named = [(expr_id(a), str(a.get("name"))) for a in output if a.get("name")]
     function = node.tree("functionExpr")
     name = function.get("name") if function is not None else None
-    label = f"{node.type_name} {name}" if name else node.type_name
+    kind = _RENAMED.get(node.type_name, node.type_name)
+    label = f"{kind} {name}" if name else kind
     below = tuple(stateful(relation) for relation in inputs)
     result = opaque(below, named or _object(node), Note("opaque", label))
     keys = [tree for field in _GROUPING for tree in node.trees(field)]
