@@ -91,11 +91,12 @@ matrix: $(STAMP) ## Run capture's tests on Spark 3.5 and 4.0 too, and write docs
 	$(BIN)/python tools/matrix.py
 
 .PHONY: bench
-bench: $(STAMP) $(PAGE) ## Run the benchmarks and write docs/benchmarks
+bench: $(STAMP) $(PAGE) ## Run the benchmarks and write docs/benchmarks (PEERS=1: beside others)
 	$(BIN)/python benchmarks/lineage.py
 	$(BIN)/python benchmarks/history.py
 	$(BIN)/python benchmarks/live.py
 	$(BIN)/python benchmarks/stack.py --cold
+	$(BIN)/python benchmarks/pipeline.py $(if $(PEERS),--peers)
 	PYTHONPATH=tests $(BIN)/python benchmarks/page_speed.py
 
 .PHONY: docs
