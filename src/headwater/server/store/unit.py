@@ -252,7 +252,7 @@ class Unit:
 
     def expect(self, runs: set[bytes]) -> None:
         """Read runs that are asked for next, all at once; those that are new are noted so."""
-        unread = runs - self.run_ids.keys() - self.new_runs
+        unread = {run for run in runs if run not in self.run_ids and run not in self.new_runs}
         self.new_runs |= unread
         for row in among(self.session, "SELECT * FROM run WHERE uuid IN", unread):
             self._have_run(RunRow.of(row))
