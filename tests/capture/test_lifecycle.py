@@ -76,9 +76,9 @@ def _has_output(told: list[dict[str, Any]]) -> bool:
 
 
 def under_way(app: Application, server: ServerProcess, namespace: str) -> None:
-    """Wait until both queries are known with their outputs, and the write is under way."""
+    """Wait until both queries and the write are known with their outputs."""
     app.wait_until_ready()
-    until(lambda: all(_has_output(e) for e in jobs(server, namespace)[:2]), 120, app.text)
+    until(lambda: all(map(_has_output, jobs(server, namespace))), 120, app.text)
 
 
 @pytest.mark.parametrize(
@@ -119,6 +119,29 @@ def test_signal(tmp_path: Path, server: ServerProcess, told: Any, number: signal
     told(_row(server, number.name, number.name))
     last = application(server, number.name)[-1]["run"]["facets"]
     assert number.name in last["errorMessage"]["message"]
+
+
+def test_killed_driver_is_ended_by_its_lease(
+    tmp_path: Path, server: ServerProcess, told: Any
+) -> None:
+    more = {
+        "OPENLINEAGE_NAMESPACE": "SIGKILL",
+        "HEADWATER_LEASE_SECONDS": "30",
+        "HEADWATER_HEARTBEAT_SECONDS": "1",
+    }
+    with running(tmp_path, server.url, *python("matrix.py", "wait"), **more) as app:
+        under_way(app, server, "SIGKILL")
+        app.signal(signal.SIGKILL)
+        assert app.exit_code() == -signal.SIGKILL
+    runs = [*jobs(server, "SIGKILL"), application(server, "SIGKILL")]
+    assert all(told_of[-1]["eventType"] != "ABORT" for told_of in runs)
+    ids = [told_of[0]["run"]["runId"] for told_of in runs]
+    until(lambda: all(_state(server, run) == "ABORTED" for run in ids), 120, server.log)
+    told(_row(server, "SIGKILL", "SIGKILL; the server ends the leases"))
+
+
+def _state(server: ServerProcess, run: str) -> str:
+    return str(server.api.get(f"/jobs/runs/{run}")["state"])
 
 
 def _row(server: ServerProcess, namespace: str, words: str) -> Ending:

@@ -22,6 +22,7 @@ from headwater.capture.restarts import Restarts
 from headwater.capture.runs import Runs
 from headwater.capture.settings import PREFIX, Settings, read_settings
 from headwater.capture.spark.batches import Batches, snake
+from headwater.capture.spark.executions import Executions
 from headwater.capture.spark.extract import Extractor
 from headwater.capture.spark.hooks import Hooks
 from headwater.capture.spark.listeners import ActionListener, StreamingListener
@@ -114,11 +115,14 @@ class Capture:
             session, self.runs, extractor, self._planner, self.application, restarts
         )
         self._parts = Parts(spark, self.runs, self.application)
-        batches = Batches(session, self.runs, extractor, self._streams, self._parts.parent_of)
+        executions = Executions(session, context._jvm)
+        self._batches = Batches(
+            session, self.runs, extractor, self._streams, self._parts.parent_of, executions
+        )
         self._hooks = Hooks(
             spark,
             StreamingListener(self._streams, self._guard, self._worker),
-            ActionListener(batches, self._worker),
+            ActionListener(self._batches, self._worker),
             on_stop=self._context_stopping,
             on_query_stop=self._streams.stopping,
         )
@@ -194,6 +198,8 @@ class Capture:
             return
         self._notice_dead_jvm()
         self.runs.beat()
+        if self._hooks.jvm_exit_code() is None:
+            self._batches.poll()
         if self._registries and self._registry_is_due():
             self._streams.refresh()
 

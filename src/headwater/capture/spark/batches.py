@@ -6,12 +6,14 @@ import uuid
 from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 from headwater.capture import facets
 from headwater.capture.datasets.naming import Dataset
 from headwater.capture.events import JobName, Moment, RunName
 from headwater.capture.plan.rules.writes import LAZY as WRITES
 from headwater.capture.runs import Runs
+from headwater.capture.spark.executions import Executions
 from headwater.capture.spark.extract import Described, Extractor
 from headwater.capture.spark.jvm import Java, call, class_name, message, stack_trace
 from headwater.capture.spark.streams import Streams
@@ -28,9 +30,20 @@ _WRAPPERS = frozenset(
     }
 )
 
+# How long the end of a write may be on its way from Spark to its listeners.
+_UNTOLD_SECONDS = 60.0
+
+
+class Write(NamedTuple):
+    """A batch write that was told of while it was under way."""
+
+    number: int
+    run: RunName
+    key: tuple[str, str]
+
 
 class Batches:
-    """Turns finished batch writes into runs."""
+    """Turns batch writes into runs: long ones from their beginning, short ones when they end."""
 
     def __init__(
         self,
@@ -39,14 +52,38 @@ class Batches:
         extractor: Extractor,
         streams: Streams,
         parent_of: Callable[[Java], RunName],
+        executions: Executions,
     ) -> None:
         self._runs, self._extractor, self._streams = runs, extractor, streams
-        self._parent_of = parent_of
+        self._parent_of, self._executions = parent_of, executions
         self._version = str(session.version())
         self._recent: deque[tuple[float, tuple[str, str]]] = deque(maxlen=64)
+        self._seen: frozenset[int] = frozenset()
+        self._asked: set[int] = set()
+        self._under_way: dict[int, Write] = {}
+        self._missing: dict[int, float] = {}
+        self._over: deque[int] = deque(maxlen=64)
+
+    def poll(self) -> None:
+        """Tell of the writes that were under way the last time as well, and still are."""
+        running = self._executions.running()
+        for number in sorted((running & self._seen) - self._asked):
+            self._asked.add(number)
+            execution = self._executions.get(number)
+            if execution is not None:
+                self._begin(number, execution)
+        self._seen, self._asked = running, self._asked & running
+        self._forget(running)
 
     def finished(self, execution: Java, duration_ns: int, error: Java | None, at: float) -> None:
         """An action is over, well or not; `at` is when, on the monotonic clock."""
+        identity = int(execution.id())
+        self._over.append(identity)
+        begun = self._under_way.pop(identity, None)
+        if begun is not None:
+            self._recent.append((at, begun.key))
+            self._end(begun.run, error)
+            return
         plan = call(execution, "analyzed")
         if plan is None or class_name(plan) not in WRITES:
             return
@@ -60,18 +97,46 @@ class Batches:
             return
         self._recent.append((at, output.key))
         ago = timedelta(seconds=time.monotonic() - at, microseconds=duration_ns / 1_000)
+        run = self._start(execution, session, described, output, datetime.now(UTC) - ago)
+        self._runs.describe(run.run_id, described.inputs(), described.outputs(), tell=False)
+        self._end(run, error)
+
+    def _begin(self, number: int, execution: Java) -> None:
+        plan = call(execution, "analyzed")
+        if plan is None or class_name(plan) not in WRITES or class_name(plan) in _WRAPPERS:
+            return
+        session, identity = call(execution, "sparkSession"), int(execution.id())
+        described, adopted = self._extractor.batch(plan, self._streams.handing_over(session))
+        output = described.output
+        if adopted or output is None or identity in self._over:
+            return
+        began = self._executions.began_at(number)
+        at = datetime.fromtimestamp(began, UTC) if began is not None else None
+        run = self._start(execution, session, described, output, at)
+        self._under_way[identity] = Write(number, run, output.key)
+        self._runs.describe(run.run_id, described.inputs(), described.outputs())
+
+    def _forget(self, running: frozenset[int]) -> None:
+        """End what Spark has not told the end of: its listeners lose events when overloaded."""
+        now = time.monotonic()
+        for identity, write in list(self._under_way.items()):
+            if write.number in running:
+                continue
+            if now - self._missing.setdefault(identity, now) > _UNTOLD_SECONDS:
+                del self._under_way[identity]
+                self._runs.end(write.run.run_id, Moment.ABORT, "Spark did not tell how it ended")
+        self._missing = {i: at for i, at in self._missing.items() if i in self._under_way}
+
+    def _start(
+        self,
+        execution: Java,
+        session: Java,
+        described: Described,
+        output: Dataset,
+        at: datetime | None,
+    ) -> RunName:
         parent = self._parent_of(session)
         run = RunName(str(uuid.uuid4()), _job(execution, output, parent.job))
-        self._report(described, run, parent, ago, error)
-
-    def _report(
-        self,
-        described: Described,
-        run: RunName,
-        parent: RunName,
-        ago: timedelta,
-        error: Java | None,
-    ) -> None:
         notes = described.notes()
         self._runs.start(
             run,
@@ -81,9 +146,11 @@ class Batches:
                 "processing_engine": facets.processing_engine(self._version),
                 **({"headwater_capture": notes} if notes else {}),
             },
-            at=datetime.now(UTC) - ago,
+            at=at,
         )
-        self._runs.describe(run.run_id, described.inputs(), described.outputs(), tell=False)
+        return run
+
+    def _end(self, run: RunName, error: Java | None) -> None:
         if error is None:
             self._runs.end(run.run_id, Moment.COMPLETE)
         else:
