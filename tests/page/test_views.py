@@ -133,6 +133,18 @@ def test_the_theme_can_be_chosen_and_is_remembered(page: Page) -> None:
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
+@pytest.mark.parametrize("view", ["jobs", "datasets", "dataset", "run"])
+def test_a_phone_shows_no_view_wider_than_itself(
+    browser: Browser, server: ServerProcess, view: str
+) -> None:
+    size = {"width": 390, "height": 844}
+    with opened(browser, server.url, viewport=size, reduced_motion="reduce") as page:
+        address, told = VIEWS[view]
+        page.goto(address)
+        expect(page.get_by_text(told).first).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") == size["width"]
+
+
 def test_a_phone_shows_the_graph_and_its_details(browser: Browser, server: ServerProcess) -> None:
     with opened(browser, server.url, viewport={"width": 390, "height": 780}) as page:
         page.goto("/lineage")

@@ -16,7 +16,7 @@ export const ROW = 22; // a column in an open card
 export const FOOT = 24; // the line beneath columns
 const LINE = 18;
 const LETTERS = 19; // of a name, on one line
-const JOB_LETTERS = 16; // a capsule's round ends take some of it
+const JOB_LETTERS = 17; // a capsule's round ends take some of it
 const MOST_LINES = 3;
 
 /** A name in the parts between which a line may end. */

@@ -100,7 +100,7 @@ function Times({ runs }: { runs: Run[] }) {
 function Table({ runs }: { runs: Run[] }) {
   const now = useNow();
   return (
-    <Section title={`Last ${runs.length} runs`}>
+    <Section title={runs.length === 1 ? "Its run" : `Last ${runs.length} runs`}>
       <table>
         <thead>
           <tr>
