@@ -1,6 +1,8 @@
 """OpenLineage's own listener beside capture: one table is one dataset, whoever tells of it."""
 
+import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +13,45 @@ from capture.lifecycle import events
 from capture.processes import APPS, running
 from headwater.capture.official import LISTENER, with_listener
 from headwater.cli.capture import with_official
+from headwater.stack import Settings, spark_conf
 from server.process import ServerProcess
+from stack.platform import Platform
 
 Edges = set[tuple[str, str, str]]
 
 
-def test_table_is_one_dataset_for_both(tmp_path: Path) -> None:
-    jars = prepare_spark()
+def on_disk(home: Path) -> Iterator[dict[str, str]]:
+    """A Hadoop catalog in a folder."""
+    catalog = "spark.sql.catalog.ice"
+    yield {
+        "spark.jars": prepare_spark(),
+        catalog: "org.apache.iceberg.spark.SparkCatalog",
+        f"{catalog}.type": "hadoop",
+        f"{catalog}.warehouse": str(home / "warehouse"),
+    }
+
+
+def on_hive_and_s3(home: Path) -> Iterator[dict[str, str]]:
+    """A Hive catalog with its tables in an object store, of a platform's own."""
+    prepare_spark()
+    platform = Platform(home / "platform")
+    platform.up("--only", "s3,metastore")
+    try:
+        yield spark_conf(Settings.read(platform.environ), catalog="ice")
+    finally:
+        platform.run("down")
+
+
+@pytest.fixture(params=[on_disk, on_hive_and_s3], ids=["on disk", "on Hive and S3"])
+def conf(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """A session's configuration with an Iceberg catalog named `ice`."""
+    yield from request.param(tmp_path)
+
+
+def test_table_is_one_dataset_for_both(tmp_path: Path, conf: dict[str, str]) -> None:
     with ServerProcess(f"sqlite:///{tmp_path}/lineage.db", tmp_path / "server.log") as server:
         for listener in ("headwater", "official"):
-            observe(tmp_path, server, listener, jars)
+            observe(tmp_path, server, listener, conf)
         ours, theirs = (written(server, name) for name in ("headwater", "official"))
         assert nodes(server, ours) == nodes(server, theirs)
         assert direct_edges(ours) == direct_edges(theirs)
@@ -34,11 +65,11 @@ def test_table_is_one_dataset_for_both(tmp_path: Path) -> None:
         assert jobs == {"headwater", "official"}
 
 
-def observe(home: Path, server: ServerProcess, listener: str, jars: str) -> None:
+def observe(home: Path, server: ServerProcess, listener: str, conf: dict[str, str]) -> None:
     (home / listener).mkdir()
     options = ("--url", server.url, "--namespace", listener, "--listener", listener)
     command = (sys.executable, "-m", "headwater.cli.main", "run", *options)
-    more = {"WAREHOUSE": str(home / "warehouse"), "SPARK_JARS": jars}
+    more = {"SPARK_CONF": json.dumps(conf)}
     app = str(APPS / "totals.py")
     with running(home / listener, server.url, *command, app, **more) as process:
         assert process.exit_code() == 0, process.text()

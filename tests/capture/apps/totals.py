@@ -1,13 +1,11 @@
 """An Iceberg table made out of another, in a batch; knows nothing of who observes it."""
 
+import json
 import os
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-place = Path(os.environ["WAREHOUSE"])
-catalog = "spark.sql.catalog.ice"
 spark = (
     SparkSession.builder.master("local[1]")
     .appName("totals")
@@ -16,12 +14,10 @@ spark = (
     .config("spark.driver.bindAddress", "127.0.0.1")
     .config("spark.ui.enabled", "false")
     .config("spark.sql.shuffle.partitions", "1")
-    .config("spark.jars", os.environ["SPARK_JARS"])
-    .config(catalog, "org.apache.iceberg.spark.SparkCatalog")
-    .config(f"{catalog}.type", "hadoop")
-    .config(f"{catalog}.warehouse", str(place))
+    .config(map=json.loads(os.environ["SPARK_CONF"]))
     .getOrCreate()
 )
+spark.sql("create namespace if not exists ice.db")
 spark.sql("create table if not exists ice.db.orders (id int, item string, price double)")
 spark.sql("create table if not exists ice.db.totals (item string, total double)")
 spark.sql("insert into ice.db.orders values (1, 'a', 2.5), (2, 'b', 3.5)")
