@@ -209,6 +209,35 @@ def test_records_of_another_client_are_read_by_their_schemas(environ: dict[str, 
     known.close()
 
 
+def test_records_of_another_client_gain_a_field_mid_stream(lab: Lab) -> None:
+    ensure_topics(lab.settings.bootstrap, ["boxes"])
+    sink = {
+        "connector.class": "iceberg-sink",
+        "topics": "boxes",
+        "iceberg.tables": "default.boxes",
+        "iceberg.tables.evolve-schema-enabled": "true",
+        "iceberg.control.commit.interval-ms": "500",
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": "box-letters",
+        "value.converter": "ProtobufConverter",
+    }
+    lab.start("boxes-sink", sink)
+    table = "demo_ib.default.boxes"
+    with other_client(lab.settings.registry) as write:
+        for number, more in enumerate(("", "optional int64 size = 3;")):
+            size = {"size": 9} if more else {}
+            record = write("boxes", boxes(more), id=str(number), price=1.5, **size)
+            lab.produce("boxes", [record, b"poison", record[:6] + b"\xff"])
+            lab.wait(
+                lambda count=number + 1: (
+                    lab.spark.catalog.tableExists(table) and lab.table(table).count() == count
+                )
+            )
+    rows = lab.table(table).orderBy("id").collect()
+    assert [(r.id, r.price, r["size"]) for r in rows] == [("0", 1.5, None), ("1", 1.5, 9)]
+    lab.wait(lambda: len(lab.values("box-letters")) == 3)
+
+
 def test_a_bad_record_fails_its_connector_with_its_place(lab: Lab) -> None:
     ensure_topics(lab.settings.bootstrap, ["crushed"])
     text = 'syntax = "proto3"; message box { string id = 1; }'
