@@ -82,6 +82,18 @@ def test_depth_cuts_the_graph_and_hidden_neighbours_are_one_click_away(page: Pag
     expect(node(page, STATS_JOB)).to_be_visible()
 
 
+def test_a_namespace_is_drawn_as_one_node_and_opens_again(page: Page) -> None:
+    page.goto("/lineage")
+    expect(page.locator(".node.job")).to_have_count(5)
+    page.get_by_text("Namespaces", exact=True).click()
+    page.get_by_role("button", name=re.compile("^5 jobs of .* as one$")).click()
+    expect(page.locator(".node.job")).to_have_count(1)
+    expect(page.locator(".node.dataset")).to_have_count(5)
+    assert "together=job" in page.url
+    page.locator(".node.job .head").click()
+    expect(page.locator(".node.job")).to_have_count(5)
+
+
 def test_details_of_a_job_show_its_runs_its_sql_and_its_owners(page: Page) -> None:
     page.goto("/lineage")
     node(page, BATCH_JOB).get_by_role("button").click()

@@ -4,6 +4,7 @@ import { type CSSProperties, Fragment, memo } from "react";
 import { fieldId } from "../../api/names";
 import { Icon } from "../../components/Icon";
 import { StateDot } from "../../components/StateBadge";
+import { groupIn } from "../../graph/collapse";
 import { MARK_SIGN, type Mark } from "../../graph/diff";
 import { hueOf, KIND_WORD, kindOf } from "../../graph/kinds";
 import type { DatasetNode, JobNode } from "../../graph/model";
@@ -79,16 +80,24 @@ function MarkSign({ drawn }: { drawn: Drawn }) {
   );
 }
 
+/** Chooses a node; a namespace drawn as one node opens instead. */
+function useChoose(id: string): () => void {
+  const { state, change } = useView();
+  const group = groupIn(id);
+  if (group === null) return () => change({ selected: id });
+  return () => change({ together: state.together.filter((one) => one !== group) }, "replace");
+}
+
 function JobShape({ data }: NodeProps<FlowNode>) {
   const { drawn } = data;
   const node = drawn.node as JobNode;
-  const { change } = useView();
+  const choose = useChoose(node.id);
   const now = useNow();
   const pulse = usePulse(node.id, node.data);
   const state = shownState(pulse, now);
   return (
     <div className={`${classes(drawn, "job")} is-${state}`} data-node={node.id}>
-      <button type="button" className="head" onClick={() => change({ selected: node.id })}>
+      <button type="button" className="head" onClick={choose}>
         <span className="hidden">Job</span>
         <span className="title">
           <Icon name={node.data.type === "STREAM" ? "stream" : "batch"} />
@@ -108,13 +117,13 @@ function JobShape({ data }: NodeProps<FlowNode>) {
 function DatasetShape({ data }: NodeProps<FlowNode>) {
   const { drawn } = data;
   const node = drawn.node as DatasetNode;
-  const { change } = useView();
+  const choose = useChoose(node.id);
   const { namespace, name, fields } = node.data;
   const kind = kindOf(namespace, name);
   const hue = { "--hue": hueOf(namespace) } as CSSProperties;
   return (
     <div className={classes(drawn, "dataset")} data-node={node.id} style={hue}>
-      <button type="button" className="head" onClick={() => change({ selected: node.id })}>
+      <button type="button" className="head" onClick={choose}>
         <span className="hidden">{KIND_WORD[kind]}</span>
         <span className="title">
           <Icon name={kind} />
@@ -125,7 +134,9 @@ function DatasetShape({ data }: NodeProps<FlowNode>) {
           <span className="figures">{namespace}</span>
         </span>
       </button>
-      {(fields.length > 0 || drawn.isBrief) && <Toggle drawn={drawn} count={fields.length} />}
+      {(fields.length > 0 || (drawn.isBrief && !groupIn(node.id))) && (
+        <Toggle drawn={drawn} count={fields.length} />
+      )}
       <Rows drawn={drawn} node={node} />
       <More drawn={drawn} />
     </div>

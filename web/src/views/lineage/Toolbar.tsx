@@ -51,6 +51,7 @@ export function Toolbar({ scene, picture, help }: Props) {
       >
         Fold
       </button>
+      <Together scene={scene} />
       <button
         type="button"
         aria-pressed={state.time}
@@ -84,6 +85,36 @@ export function Toolbar({ scene, picture, help }: Props) {
         ?
       </button>
     </div>
+  );
+}
+
+/** Which namespaces are drawn as one node. */
+function Together({ scene }: { scene: Scene }) {
+  const { state, change } = useView();
+  if (scene.groups.size === 0) return null;
+  const toggle = (group: string) => {
+    const rest = state.together.filter((one) => one !== group);
+    change({ together: rest.length < state.together.length ? rest : [...rest, group] }, "replace");
+  };
+  return (
+    <details className="menu">
+      <summary title="Draw the datasets or jobs of a namespace as one node">Namespaces</summary>
+      <div className="choices">
+        {[...scene.groups].map(([group, count]) => {
+          const [kind = "", ...rest] = group.split(":");
+          return (
+            <button
+              key={group}
+              type="button"
+              aria-pressed={state.together.includes(group)}
+              onClick={() => toggle(group)}
+            >
+              {count} {kind}s of {rest.join(":")} as one
+            </button>
+          );
+        })}
+      </div>
+    </details>
   );
 }
 

@@ -19,6 +19,8 @@ export interface ViewState {
   time: boolean;
   /** Whether parents stand for their children. */
   folded: boolean;
+  /** Namespaces of datasets or of jobs that are drawn as one node each. */
+  together: string[];
   /** Whether everything is wanted, however much it is. */
   everything: boolean;
 }
@@ -44,6 +46,7 @@ export function parse(search: string): ViewState {
     at: params.get("at"),
     since: params.get("since"),
     folded: params.has("folded"),
+    together: params.getAll("together"),
     everything: params.has("everything"),
     time: params.has("time") || params.has("at") || params.has("since"),
   };
@@ -61,6 +64,7 @@ export function write(state: ViewState): string {
   if (state.up !== DEPTH) params.set("up", String(state.up));
   if (state.down !== DEPTH) params.set("down", String(state.down));
   if (state.folded) params.set("folded", "1");
+  for (const group of state.together) params.append("together", group);
   if (state.everything) params.set("everything", "1");
   if (state.indirect) params.set("indirect", "1");
   if (state.isolate) params.set("isolate", "1");

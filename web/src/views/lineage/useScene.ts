@@ -3,6 +3,7 @@ import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { datasetId } from "../../api/names";
 import { columnQuery, datasetQuery, lineageQuery, wholeQuery } from "../../api/queries";
+import { collapse, groupsOf } from "../../graph/collapse";
 import { type ColumnGraph, type Lit, light, readColumns, withPath } from "../../graph/columns";
 import { compare, type Marks } from "../../graph/diff";
 import { layOut, type Places } from "../../graph/layout";
@@ -21,6 +22,8 @@ export interface Scene {
   lit: Lit | null;
   marks: Marks | null;
   hidden: Map<string, Hidden>;
+  /** Namespaces that can be drawn as one node, with how many they hold. */
+  groups: Map<string, number>;
   total: number;
   whole: boolean;
   /** Whether columns are read only once a card opens. */
@@ -128,7 +131,16 @@ export function useScene(state: ViewState): Scene {
     return columns && lit ? withPath(both, columns, lit) : both;
   }, [settled, isComparing, before.graph, columns, lit]);
 
-  const { graph, hidden } = useMemo(() => cut(everything, state, lit), [everything, state, lit]);
+  const { graph: apart, hidden } = useMemo(
+    () => cut(everything, state, lit),
+    [everything, state, lit],
+  );
+  const groups = useMemo(() => groupsOf(apart), [apart]);
+  const graph = useMemo(() => {
+    // A path and a comparison are about single nodes.
+    if (lit || isComparing) return apart;
+    return collapse(apart, state.together, new Set([...state.anchors, state.selected ?? ""]));
+  }, [apart, lit, isComparing, state.together, state.anchors, state.selected]);
   const { places, isStale } = usePlaces(graph);
   const isBrief = state.everything && state.anchors.length === 0;
   return {
@@ -138,6 +150,7 @@ export function useScene(state: ViewState): Scene {
     lit,
     marks,
     hidden,
+    groups,
     total: now.total,
     whole: now.whole,
     isBrief,
