@@ -76,7 +76,9 @@ export function useFraming(picture: Picture, scene: Scene): void {
   const framed = useRef("");
   const centred = useRef("");
   const isReady = picture.size > 0 && !scene.isStale;
-  const place = [state.anchors.join(), state.everything, state.folded].join("|");
+  const place = [state.anchors.join(), state.everything, state.folded, state.together.join()].join(
+    "|",
+  );
   const key = [place, state.column, scene.lit?.nodes.size, state.isolate].join("|");
   useEffect(() => {
     if (!isReady || framed.current === key) return;
