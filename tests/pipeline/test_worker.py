@@ -183,7 +183,9 @@ def test_the_api_speaks_as_kafka_connect_does(worker: WorkerProcess) -> None:
     assert worker.ask("GET", "/connectors/quiet").status_code == 404
 
 
-def test_the_page_deploys_pauses_resumes_and_deletes(worker: WorkerProcess, tmp_path: Path) -> None:
+def test_the_page_deploys_pauses_restarts_stops_and_deletes(
+    worker: WorkerProcess, tmp_path: Path
+) -> None:
     config = {
         "connector.class": "s3-sink",
         "s3.bucket.name": "b",
@@ -215,7 +217,13 @@ def test_the_page_deploys_pauses_resumes_and_deletes(worker: WorkerProcess, tmp_
         expect(row).to_contain_text("paused")
         panel.get_by_role("button", name="Resume").click()
         expect(row).to_contain_text("running")
+        sure = page.get_by_role("dialog")
+        for deed, state in (("Restart", "running"), ("Stop", "stopped"), ("Resume", "running")):
+            panel.get_by_role("button", name=deed).click()
+            if deed != "Resume":
+                sure.get_by_role("button", name=deed).click()
+            expect(row).to_contain_text(state)
         panel.get_by_role("button", name="Delete").click()
-        page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        sure.get_by_role("button", name="Delete").click()
         expect(row).to_have_count(0)
     assert "seen" not in worker.get("/connectors")
