@@ -6,6 +6,8 @@ authorities, so that behind a proxy with a certificate of its own it could fetch
 
 import os
 import ssl
+import threading
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import (
     PKCS12Certificate,
     serialize_java_truststore,
 )
+from cryptography.utils import CryptographyDeprecationWarning
 from cryptography.x509 import load_pem_x509_certificates
 
 from headwater.stack.files import write_atomically
@@ -25,6 +28,7 @@ _PLACES = (
     "/etc/pki/tls/certs/ca-bundle.crt",
     "/etc/ssl/cert.pem",
 )
+_parsing = threading.Lock()  # what is done about warnings holds for all threads
 _PASSWORD = "headwater"  # noqa: S105 -- of a file with public certificates
 
 
@@ -50,7 +54,10 @@ def _bundles() -> Iterator[Path]:
 
 
 def _write(bundle: Path, store: Path) -> None:
-    certificates = load_pem_x509_certificates(bundle.read_bytes())
+    with _parsing, warnings.catch_warnings():
+        # Some public authorities' own certificates are not quite by the book.
+        warnings.simplefilter("ignore", CryptographyDeprecationWarning)
+        certificates = load_pem_x509_certificates(bundle.read_bytes())
     entries = [PKCS12Certificate(one, b"%d" % n) for n, one in enumerate(certificates)]
     encryption = BestAvailableEncryption(_PASSWORD.encode())
     write_atomically(store, serialize_java_truststore(entries, encryption))
