@@ -41,8 +41,17 @@ def test_rates_and_ends_show_without_reload_or_move(page: Page, server: ServerPr
     expect(job).to_contain_text("999/s")
     run = lab.run_id("supplier-stats", "now")
     why = lab.error("Connection to the broker was lost")
-    failed = lab.event("FAIL", "supplier-stats", run, datetime.now(UTC), errorMessage=why)
+    now = datetime.now(UTC)
+    last = lab.progress(now, 7, 8_000_007, 0, [])  # an end tells how far it came
+    failed = lab.event(
+        "FAIL", "supplier-stats", run, now, errorMessage=why, headwater_progress=last
+    )
     lab.post(server.url, [failed])
+    expect(job).to_have_class(re.compile("is-failed"))
+    other = node(page, f"job:{lab.JOBS}:orders-s3-sink")
+    shown = other.inner_text()
+    lab.post(server.url, lab.heartbeats(datetime.now(UTC), 9_000_001))  # late ones of it too
+    expect(other).not_to_have_text(shown, use_inner_text=True)
     expect(job).to_have_class(re.compile("is-failed"))
     assert job.bounding_box() == before
     job.get_by_role("button").click()

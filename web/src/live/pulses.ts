@@ -32,7 +32,7 @@ export function latest(nodeId: string, job: JobData): Pulse {
     return hasEnded && (base.heardAt ?? 0) >= fresh.heardAt ? base : { ...base, ...fresh };
   }
   if ((base.startedAt ?? 0) > fresh.heardAt) return base;
-  return { ...STILL, lease: base.lease, startedAt: fresh.heardAt, ...fresh };
+  return { ...STILL, state: "running", lease: base.lease, startedAt: fresh.heardAt, ...fresh };
 }
 
 export function usePulse(nodeId: string, job: JobData): Pulse {

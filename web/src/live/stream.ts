@@ -160,7 +160,8 @@ function runPulse({ runId, state, at, error }: RunNews): News {
 
 function progressPulse(news: ProgressNews): News {
   const { runId, rows, rowsPerSecond: rate, lagRows, lagSeconds } = news;
-  return { runId, state: "running", heardAt: Date.now(), rows, rate, lagRows, lagSeconds };
+  // No state: what ended stays ended, though its last figures may be told after.
+  return { runId, heardAt: Date.now(), rows, rate, lagRows, lagSeconds };
 }
 
 /** Waits until another key is given. */

@@ -55,11 +55,11 @@ class RunApplier:
         settle_state(run)
         if run.parent is not None:
             self.unit.parents.add(run.parent)
-        if run.state != before:
-            self.unit.feed.run(run.uuid, self.unit.job_name(run.job), run.state, event)
         if "headwater_progress" in event.run_facets:
             for told in self.unit.feed.progress(run.uuid, self.unit.job_name(run.job), event):
                 self.unit.put("snapshot", told, stamp[2], run.id)
+        if run.state != before:  # after how far it came: an end is the last that is told of a run
+            self.unit.feed.run(run.uuid, self.unit.job_name(run.job), run.state, event)
         return run
 
     def _move(self, run: RunRow, job: JobRow, stamp: Stamp) -> None:
