@@ -14,6 +14,7 @@ from server.process import ServerProcess
 
 # `make outage` has ten minutes here.
 OUTAGE = float(os.environ.get("HEADWATER_OUTAGE_SECONDS", "8"))
+BESIDE = 60.0  # the most that is looked at before and after
 REPORT = os.environ.get("HEADWATER_OUTAGE_REPORT", "")
 _WHOLE = ["START", "COMPLETE"]
 PHASES = ("backend up", "backend killed", "backend back")
@@ -27,11 +28,11 @@ def test_backend_that_is_killed_under_load_misses_nothing(tmp_path: Path) -> Non
         with running(tmp_path / "app", server.url, *python("load.py"), **spool) as app:
             until(lambda: len(runs_of(app)) >= 3 or app.over(), 240, app.text)
             marks = [time.time()]
-            rest(app, marks)
+            rest(app, marks, min(OUTAGE, BESIDE))
             server.end(signal.SIGKILL)
-            rest(app, marks)
+            rest(app, marks, OUTAGE)
             server.start()
-            rest(app, marks)
+            rest(app, marks, min(OUTAGE, BESIDE))
             until(lambda: told_of(server, runs_of(app)[:-1]), 120, server.log)
             report(app, marks)
             server.end(signal.SIGKILL)
@@ -53,10 +54,10 @@ def runs_of(app: Application) -> list[str]:
     return path.read_text().split() if path.exists() else []
 
 
-def rest(app: Application, marks: list[float]) -> None:
+def rest(app: Application, marks: list[float], seconds: float) -> None:
     """Let the driver work for a while; it does."""
-    before, end = len(runs_of(app)), time.time() + OUTAGE
-    until(lambda: time.time() > end and len(runs_of(app)) > before + 2, OUTAGE + 240, app.text)
+    before, end = len(runs_of(app)), time.time() + seconds
+    until(lambda: time.time() > end and len(runs_of(app)) > before + 2, seconds + 240, app.text)
     marks.append(time.time())
 
 
