@@ -142,15 +142,20 @@ def wide_event(url: str) -> float:
     return (time.perf_counter() - start) * 1000
 
 
-@contextmanager
-def started(name: str, store: str, pids: list[int], size):
-    """A server of ours on an empty store; its start is measured when the tables are there."""
+def serving(store: str) -> tuple[list[str], str]:
+    """The command of a server of ours on a free port, and its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "headwater.cli.main", "server", "--port", str(port),
                "--store", store, "--log-level", "warning"]  # fmt: skip
+    return command, f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def started(name: str, store: str, pids: list[int], size):
+    """A server of ours on an empty store; its start is measured when the tables are there."""
+    command, url = serving(store)
     with running(command, url):
         pass
     begun = time.perf_counter()

@@ -11,19 +11,17 @@ import asyncio
 import json
 import os
 import platform
-import socket
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 import uuid
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 import psutil
+
+from lineage import running, serving
 
 HERE = Path(__file__).parent
 RATE = 10
@@ -58,9 +56,9 @@ class Watchers:
         await asyncio.gather(*self.tasks, return_exceptions=True)
 
 
-async def measure(url: str, port: int, process: psutil.Process, clients: int, seconds: float):
+async def measure(url: str, process: psutil.Process, clients: int, seconds: float):
     """Events a second for a while; what the server spent, and when the last client had each."""
-    watchers = Watchers(port, clients)
+    watchers = Watchers(int(url.rpartition(":")[2]), clients)
     await watchers.open()
     sent: dict[str, float] = {}
     before, begun = cpu(process), time.perf_counter()
@@ -95,29 +93,6 @@ def cpu(process: psutil.Process) -> float:
     return times.user + times.system
 
 
-@contextmanager
-def server(folder: str):
-    """A server on an empty store, once it is ready."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    url = f"http://127.0.0.1:{port}"
-    command = [sys.executable, "-m", "headwater.cli.main", "server", "--port", str(port),
-               "--store", f"sqlite:///{folder}/live.db", "--log-level", "warning"]  # fmt: skip
-    process = subprocess.Popen(command)
-    try:
-        while True:
-            try:
-                httpx.get(f"{url}/ready").raise_for_status()
-                break
-            except httpx.HTTPError:
-                time.sleep(0.05)
-        yield url, port, psutil.Process(process.pid)
-    finally:
-        process.terminate()
-        process.wait(60)
-
-
 def report(rows: list[tuple[int, float, float, list[float], int, int]]) -> str:
     lines = [
         "# Those who watch",
@@ -149,10 +124,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=HERE.parent / "docs/benchmarks/live.md")
     options = parser.parse_args()
     rows = []
-    with tempfile.TemporaryDirectory(prefix="headwater-") as folder, server(folder) as one:
-        for clients in (0, 1, options.clients):
-            found = asyncio.run(measure(*one, clients, options.seconds))
-            rows.append((clients, *found))
+    with tempfile.TemporaryDirectory(prefix="headwater-") as folder:
+        command, url = serving(f"sqlite:///{folder}/live.db")
+        with running(command, url) as pid:
+            for clients in (0, 1, options.clients):
+                found = asyncio.run(measure(url, psutil.Process(pid), clients, options.seconds))
+                rows.append((clients, *found))
     options.out.write_text(report(rows))
     print(options.out.read_text())
 

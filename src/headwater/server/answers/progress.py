@@ -40,10 +40,7 @@ class Snapshot(Struct, rename="camel", gc=False):
 
 def points(reading: Reading, run: int) -> list[Point]:
     """The progress of a run over time, oldest first."""
-    rows = reading.session.all(
-        "SELECT seq, time FROM event WHERE run = ? ORDER BY time DESC, seq DESC LIMIT ?",
-        run, _LATEST,
-    )  # fmt: skip
+    rows = _latest(reading, run, _LATEST)
     step = -(-len(rows) // _POINTS) if rows else 1
     return [_point(time, facet) for time, facet in _progress(reading, rows[::step][::-1])]
 
@@ -70,15 +67,18 @@ def snapshots(reading: Reading, root: int) -> list[Snapshot]:
     for run, uuid, _ in runs:
         if len(found) >= _SNAPSHOTS:
             break
-        rows = reading.session.all(
-            "SELECT seq, time FROM event WHERE run = ? ORDER BY time DESC, seq DESC LIMIT ?",
-            run, _POINTS,
-        )  # fmt: skip
-        for time, facet in _progress(reading, rows):
+        for time, facet in _progress(reading, _latest(reading, run, _POINTS)):
             for one in reversed(facet.snapshots or []):
                 found.setdefault(one, Snapshot(one, moment(time), uuid_text(uuid)))
     newest = sorted(found.values(), key=lambda one: one.at, reverse=True)
     return newest[:_SNAPSHOTS]
+
+
+def _latest(reading: Reading, run: int, most: int) -> list[Any]:
+    """Number and time of the latest events of a run, newest first."""
+    return reading.session.all(
+        "SELECT seq, time FROM event WHERE run = ? ORDER BY time DESC, seq DESC LIMIT ?", run, most
+    )
 
 
 def _progress(reading: Reading, rows: list[Any]) -> Iterator[tuple[int, ProgressFacet]]:
