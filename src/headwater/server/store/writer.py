@@ -109,8 +109,19 @@ class Writer:
                     break
                 batch.append(more)
             self._commit(batch)
+            self._tend()
             if ended:
                 return
+
+    def _tend(self) -> None:
+        """Look after the store when it has grown; those who wait have been told before."""
+        if self._taken < self._tend_at:
+            return
+        self._tend_at *= 2
+        try:
+            self._database.tend()
+        except DATABASE_ERRORS as error:
+            _log.warning("the store could not be tended: %s", error)
 
     def _commit(self, batch: list[_Task]) -> None:
         try:
@@ -140,9 +151,6 @@ class Writer:
             has_news = self._settle()
         if has_news and self.committed is not None:
             self.committed()
-        if self._taken >= self._tend_at:
-            self._tend_at *= 2
-            self._database.tend()
         return results
 
     def _look_ahead(self, session: Session, events: list[Event]) -> None:
