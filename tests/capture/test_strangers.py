@@ -6,16 +6,20 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from signal import SIGTERM
+from typing import Any
 
 import pyspark
 import pytest
+from confluent_kafka import Producer
 
 from capture.jars import prepare_spark
 from capture.processes import running
 from capture.receiver import Receiver
 from capture.waiting import until
+from stack.platform import Platform
 
 EXAMPLES = Path(pyspark.__file__).parent / "examples/src/main/python/sql/streaming"
+LINE = b"owl cat dog owl"
 SMALL = (
     "--master local[1] --driver-memory 700m --conf spark.ui.enabled=false"
     " --conf spark.sql.shuffle.partitions=1 --conf spark.driver.host=127.0.0.1 pyspark-shell"
@@ -28,7 +32,7 @@ class Words(socketserver.BaseRequestHandler):
     def handle(self) -> None:
         while not self.server.ended.wait(0.5):  # type: ignore[attr-defined]
             try:
-                self.request.sendall(b"owl cat dog owl\n")
+                self.request.sendall(LINE + b"\n")
             except OSError:
                 return
 
@@ -46,6 +50,36 @@ def words() -> Iterator[int]:
         thread.join()
 
 
+@pytest.fixture
+def brokers(tmp_path: Path) -> Iterator[str]:
+    """A Kafka that has ever more lines of words in its topic `words`."""
+    platform = Platform(tmp_path / "platform")
+    platform.up("--only", "kafka")
+    ended = threading.Event()
+    try:
+        servers = platform.variables()["KAFKA_BOOTSTRAP_SERVERS"]
+        producer = Producer({"bootstrap.servers": servers})
+        _say(producer)
+        thread = threading.Thread(target=lambda: _say_until(ended, producer))
+        thread.start()
+        yield servers
+        ended.set()
+        thread.join()
+    finally:
+        ended.set()
+        platform.run("down")
+
+
+def _say_until(ended: threading.Event, producer: Producer) -> None:
+    while not ended.wait(0.5):
+        _say(producer)
+
+
+def _say(producer: Producer) -> None:
+    producer.produce("words", LINE)
+    assert producer.flush(30) == 0
+
+
 @pytest.mark.parametrize(
     ("example", "arguments"),
     [
@@ -57,24 +91,43 @@ def test_example_runs_as_before_and_is_observed(
     tmp_path: Path, receiver: Receiver, words: int, example: str, arguments: tuple[str, ...]
 ) -> None:
     prepare_spark()
-    headwater = (sys.executable, "-m", "headwater.cli.main", "run", str(EXAMPLES / example))
+    query = observe(tmp_path, receiver, SMALL, example, "127.0.0.1", str(words), *arguments)
+    assert not any(event["inputs"] for event in told_of(receiver, query))
+
+
+def test_example_that_reads_kafka_is_observed_with_its_topic(
+    tmp_path: Path, receiver: Receiver, brokers: str
+) -> None:
+    conf = f"--jars {prepare_spark()} {SMALL}"
+    example = ("structured_kafka_wordcount.py", brokers, "subscribe", "words")
+    query = observe(tmp_path, receiver, conf, *example)
+    inputs = [event["inputs"] for event in told_of(receiver, query) if event["inputs"]]
+    (topic,) = inputs[-1]
+    assert (topic["namespace"], topic["name"]) == (f"kafka://{brokers}", "words")
+
+
+def observe(home: Path, receiver: Receiver, conf: str, example: str, *arguments: str) -> str:
+    """Run an example until it has told of rows, end it, and give the name of its query's job."""
     more = {
-        "PYSPARK_SUBMIT_ARGS": SMALL,
+        "PYSPARK_SUBMIT_ARGS": conf,
         "HEADWATER_HEARTBEAT_SECONDS": "1",
-        "HEADWATER_SPOOL_DIR": str(tmp_path / "spool"),
+        "HEADWATER_SPOOL_DIR": str(home / "spool"),
     }
-    command = (*headwater, "127.0.0.1", str(words), *arguments)
-    with running(tmp_path, receiver.url, *command, **more) as app:
+    headwater = (sys.executable, "-m", "headwater.cli.main", "run", str(EXAMPLES / example))
+    with running(home, receiver.url, *headwater, *arguments, **more) as app:
         until(lambda: _rows(receiver) or app.over(), 240, app.text)
         app.signal(SIGTERM)
         assert app.exit_code() == -SIGTERM, app.text()
-        printed = (tmp_path / "log").read_text(errors="replace")
-    assert "Batch: 0" in printed
+    assert "Batch: 0" in (home / "log").read_text(errors="replace")
     jobs = {event["job"]["name"] for event in receiver.events}
     (query,) = [name for name in jobs if "." in name]
     assert receiver.types(query) == ["START", "RUNNING", "ABORT"]
-    application = query.partition(".")[0]
-    assert receiver.types(application) == ["START", "RUNNING", "ABORT"]
+    assert receiver.types(query.partition(".")[0]) == ["START", "RUNNING", "ABORT"]
+    return query
+
+
+def told_of(receiver: Receiver, job: str) -> list[dict[str, Any]]:
+    return [event for event in receiver.events if event["job"]["name"] == job]
 
 
 def _rows(receiver: Receiver) -> int:
