@@ -25,15 +25,24 @@ _CATALYST = "org.apache.spark.sql.catalyst"
 
 
 Ids = tuple[int, ...]
+NO_COLUMN = Column()
 
 
 class Scope:
-    """The columns that expressions of one node may name; `outer` is the enclosing query's."""
+    """The columns that expressions of one node may name; `outer` is the enclosing query's.
 
-    __slots__ = ("columns", "outer")
+    `common` is the value that is written once within an expression and used several times.
+    """
 
-    def __init__(self, columns: Mapping[int, Column], outer: "Scope | None" = None) -> None:
-        self.columns, self.outer = columns, outer
+    __slots__ = ("columns", "common", "outer")
+
+    def __init__(
+        self,
+        columns: Mapping[int, Column],
+        outer: "Scope | None" = None,
+        common: Column = NO_COLUMN,
+    ) -> None:
+        self.columns, self.outer, self.common = columns, outer, common
 
     @classmethod
     def over(cls, inputs: Iterable[Relation], outer: "Scope | None") -> "Scope":
@@ -52,6 +61,10 @@ class Scope:
                 return found
             scope = scope.outer
         return None
+
+    def within(self, common: Column) -> "Scope":
+        """The scope of an expression that may use a value defined around it."""
+        return Scope(self.columns, self.outer, merge((self.common, common)))
 
     def everything(self) -> Column:
         """All columns of this scope as one."""
@@ -97,7 +110,7 @@ class Reader:
                 return column
             return column.with_note(Note("unknown", node.type_name))
 
-        return fold(expression, visit)
+        return fold(expression, visit, self._eager_children)
 
     def columns(self, expressions: Iterable[Node], scope: Scope) -> Column:
         """Where several values together come from."""

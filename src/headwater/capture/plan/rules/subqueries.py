@@ -1,4 +1,4 @@
-"""Rules for queries inside expressions, and for common table expressions."""
+"""Rules for queries inside expressions, for common table expressions and common expressions."""
 
 from headwater.capture.plan.lineage import Column, Effect, Relation, changed, merge
 from headwater.capture.plan.reader import (
@@ -41,6 +41,21 @@ def _subquery(reader: Reader, node: Node, _inputs: tuple[Column, ...], scope: Sc
 def _exists(reader: Reader, node: Node, _inputs: tuple[Column, ...], scope: Scope) -> Column:
     plan = node.tree("plan")
     return rows_of(reader.relation(plan, scope)) if plan is not None else Column()
+
+
+def _with(reader: Reader, node: Node, _inputs: tuple[Column, ...], scope: Scope) -> Column:
+    """An expression with parts written once, as Spark 4 makes of `nullif` and `between`."""
+    body, *definitions = node.children
+    common = merge(reader.column(definition, scope) for definition in definitions)
+    return reader.column(body, scope.within(common))
+
+
+def _common_definition(_: Reader, _node: Node, inputs: tuple[Column, ...], _scope: Scope) -> Column:
+    return inputs[0]
+
+
+def _common_reference(_: Reader, _node: Node, _inputs: tuple[Column, ...], scope: Scope) -> Column:
+    return scope.common
 
 
 def _with_cte(
@@ -114,7 +129,7 @@ def _renamed(relation: Relation, node: Node) -> Relation:
     )
 
 
-LAZY = frozenset({"UnionLoop"})
+LAZY = frozenset({"UnionLoop", "With"})
 
 EXPRESSIONS: dict[str, ExpressionRule] = {
     "ScalarSubquery": _subquery,
@@ -122,6 +137,9 @@ EXPRESSIONS: dict[str, ExpressionRule] = {
     "LateralSubquery": _subquery,
     "FunctionTableSubqueryArgumentExpression": _subquery,
     "Exists": _exists,
+    "With": _with,
+    "CommonExpressionDef": _common_definition,
+    "CommonExpressionRef": _common_reference,
 }
 RELATIONS: dict[str, RelationRule] = {
     "WithCTE": _with_cte,
