@@ -119,7 +119,7 @@ def observe(home: Path, receiver: Receiver, conf: str, example: str, *arguments:
         app.signal(SIGTERM)
         assert app.exit_code() == -SIGTERM, app.text()
     assert "Batch: 0" in (home / "log").read_text(errors="replace")
-    jobs = {event["job"]["name"] for event in receiver.events}
+    jobs = {str(event["job"]["name"]) for event in receiver.events}
     (query,) = [name for name in jobs if "." in name]
     assert receiver.types(query) == ["START", "RUNNING", "ABORT"]
     assert receiver.types(query.partition(".")[0]) == ["START", "RUNNING", "ABORT"]
