@@ -14,6 +14,8 @@
     │   └── StoreUnreachable the database did not open
     ├── KafkaExtraMissing    the client of Kafka is not installed
     ├── UnknownPipeline      a name that no cluster of the server has
+    ├── UnknownTopic         a name that no topic of a Kafka cluster has
+    ├── KafkaUnreachable     the brokers of a Kafka cluster did not answer the server
     ├── PipelineUnreachable  a worker or Kafka Connect cluster did not answer the server
     ├── EventRejected        an event that cannot be accepted
     ├── CaptureError         capture cannot be attached as asked
@@ -153,7 +155,7 @@ class KeyMissing(HeadwaterError):
 
 
 class KafkaExtraMissing(HeadwaterError):
-    """Events are to be taken from Kafka, whose client is not installed."""
+    """Events or topics are to be read from Kafka, whose client is not installed."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -204,12 +206,34 @@ class EventRejected(HeadwaterError):
 class UnknownPipeline(HeadwaterError):
     """A name that no worker or Kafka Connect cluster of the server has."""
 
-    def __init__(self, name: str, known: list[str]) -> None:
+    def __init__(self, name: str, known: list[str], option: str = "--connect NAME=URL") -> None:
         self.name, self.known = name, known
         listed = f"There are: {', '.join(known)}" if known else "There are none yet"
         super().__init__(
             f"no pipeline is called {name!r}",
-            hint=f"{listed}. Start the server with --connect NAME=URL",
+            hint=f"{listed}. Start the server with {option}",
+        )
+
+
+class UnknownTopic(HeadwaterError):
+    """A name that no topic of a Kafka cluster has."""
+
+    def __init__(self, name: str, cluster: str) -> None:
+        self.name, self.cluster = name, cluster
+        super().__init__(
+            f"{cluster} has no topic {name!r}",
+            hint="Look at the list of its topics: it may have been deleted",
+        )
+
+
+class KafkaUnreachable(HeadwaterError):
+    """The brokers of a Kafka cluster did not answer the server."""
+
+    def __init__(self, name: str, servers: str, reason: str) -> None:
+        self.name, self.servers, self.reason = name, servers, reason
+        super().__init__(
+            f"{name} at {servers} does not answer: {reason}",
+            hint="See that the brokers run, and that the server can reach them and may read",
         )
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Error, Page, Playwright, expect, sync_playwright
@@ -42,6 +43,19 @@ def _launch(playwright: Playwright) -> Browser | None:
         except Error:
             subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=False)
     return None
+
+
+def axe_script() -> str:
+    """The accessibility checker."""
+    root = Path(__file__).parent.parent.parent
+    return (root / "web" / "node_modules" / "axe-core" / "axe.min.js").read_text()
+
+
+def violations(page: Page, axe: str) -> list[str]:
+    """What the checker finds on a page."""
+    page.evaluate(axe)
+    result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in result["violations"]]
 
 
 @contextmanager

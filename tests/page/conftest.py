@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
 
 from page import lab
-from page.browser import launched, opened
+from page.browser import axe_script, launched, opened
 from server.process import ServerProcess
 
 
@@ -40,5 +39,4 @@ def page(browser: Browser, server: ServerProcess) -> Iterator[Page]:
 @pytest.fixture(scope="session")
 def axe() -> str:
     """The accessibility checker, as a script."""
-    root = Path(__file__).parent.parent.parent
-    return (root / "web" / "node_modules" / "axe-core" / "axe.min.js").read_text()
+    return axe_script()

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from page import lab
-from page.browser import opened
+from page.browser import opened, violations
 from page.graph import dataset_id, field_id, lineage, node
 from server.process import ServerProcess
 
@@ -35,6 +35,7 @@ VIEWS = {
         "supplier_stats.total_price",
     ),
     "pipelines": ("/pipelines", "No pipelines are shown yet"),
+    "topics": ("/pipelines/topics", "No topics are shown yet"),
     "nowhere": ("/nowhere", "There is nothing at this address"),
 }
 
@@ -48,10 +49,7 @@ def test_every_view_opens_by_its_address_and_is_accessible(
         for name, (path, text) in VIEWS.items():
             page.goto(path)
             expect(page.locator("main")).to_contain_text(text)
-            page.evaluate(axe)
-            result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-            told = [f"{v['id']}: {v['nodes'][0]['html'][:200]}" for v in result["violations"]]
-            if told:
+            if told := violations(page, axe):
                 found[name] = told
     assert found == {}
 

@@ -8,11 +8,11 @@ from headwater.pipeline import tables
 from headwater.pipeline.decoding import decoded
 from headwater.pipeline.flows import Site
 from headwater.pipeline.formats.converters import Avro, Ids
-from headwater.pipeline.formats.registry import Registry
 from headwater.pipeline.hosting import Task
 from headwater.pipeline.jobs import maintenance, supplier_stats
 from headwater.pipeline.jobs.catalog import job
 from headwater.pipeline.jobs.supplier_windows import per_supplier
+from headwater.schemas.registry import Registry
 from pipeline.lab import Lab, shipped
 
 

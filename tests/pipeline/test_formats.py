@@ -8,8 +8,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from headwater.pipeline.formats import avro, wire
-from headwater.pipeline.formats.registry import Registry, Schema, SchemaId
 from headwater.pipeline.kafka import ensure_topics
+from headwater.schemas.registry import Registry, Schema, SchemaId
 from pipeline.lab import Lab
 
 BASE = [{"name": "id", "type": "string"}, {"name": "price", "type": "double"}]

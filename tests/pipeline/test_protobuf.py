@@ -16,12 +16,12 @@ from pyspark.sql import types as T
 
 from headwater.capture.datasets.registry import Registry as TopicSchemas
 from headwater.errors import BadSchema
-from headwater.pipeline.formats.protobuf.compiler import compiled, messages
 from headwater.pipeline.formats.protobuf.reading import Rows
 from headwater.pipeline.formats.protobuf.types import struct_of
 from headwater.pipeline.formats.protobuf.writing import numbers_of, schema_of
-from headwater.pipeline.formats.registry import Registry, Schema, SchemaId
 from headwater.pipeline.kafka import ensure_topics
+from headwater.schemas.protobuf import compiled, messages
+from headwater.schemas.registry import Registry, Schema, SchemaId
 from pipeline.lab import Lab
 from pipeline.renamed import renamed
 

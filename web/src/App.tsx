@@ -9,6 +9,8 @@ import { RunView } from "./views/details/RunView";
 import { Impact } from "./views/impact/Impact";
 import { Lineage } from "./views/lineage/Lineage";
 import { Pipelines } from "./views/pipelines/Pipelines";
+import { Topics } from "./views/pipelines/Topics";
+import { TopicView } from "./views/pipelines/TopicView";
 import { Datasets } from "./views/tables/Datasets";
 import { Events } from "./views/tables/Events";
 import { Jobs } from "./views/tables/Jobs";
@@ -31,6 +33,8 @@ export function App() {
         <Route path="/runs/view" component={RunView} />
         <Route path="/events" component={Events} />
         <Route path="/pipelines" component={Pipelines} />
+        <Route path="/pipelines/topics" component={Topics} />
+        <Route path="/pipelines/topic" component={TopicView} />
         <Route path="/impact" component={Impact} />
         <Route>
           <h1 className="hidden">Nothing here</h1>

@@ -52,6 +52,15 @@ def server(
             metavar="NAME=URL",
         ),
     ] = None,
+    kafka: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A Kafka cluster whose topics to show, with their schemas and last messages: "
+            "NAME=HOST:PORT?registry=URL. May be given several times; HEADWATER_KAFKA takes them "
+            "with a space between.",
+            metavar="NAME=HOST:PORT",
+        ),
+    ] = None,
     consume: Annotated[
         list[str] | None,
         typer.Option(
@@ -94,6 +103,7 @@ def server(
     """Run the lineage server: OpenLineage in, Marquez's API out."""
     from headwater.server.serve import serve
     from headwater.server.settings import parse_aliases, parse_clusters, parse_span, read_settings
+    from headwater.server.topics.places import parse_places
 
     settings = read_settings(
         os.environ,
@@ -103,6 +113,7 @@ def server(
         aliases=parse_aliases(aliases) if aliases else None,
         max_body=max_body,
         connect=parse_clusters(",".join(connect)) if connect else None,
+        kafka=parse_places(kafka) if kafka else None,
         log_level=log_level,
         consume=tuple(consume) if consume else None,
         keep=parse_span(keep) if keep else None,

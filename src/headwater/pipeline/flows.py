@@ -10,9 +10,9 @@ from headwater.pipeline import kafka
 from headwater.pipeline.config import ConnectorConfig
 from headwater.pipeline.decoding import decoded, undecodable
 from headwater.pipeline.formats.converters import Converter, Ids
-from headwater.pipeline.formats.registry import SchemaId
 from headwater.pipeline.settings import Settings
 from headwater.pipeline.transforms import transformed
+from headwater.schemas.registry import SchemaId
 
 
 class Site(msgspec.Struct, frozen=True):

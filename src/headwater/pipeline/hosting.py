@@ -12,13 +12,13 @@ from headwater.pipeline.config import ConnectorConfig, Kind
 from headwater.pipeline.flows import Flow, Site
 from headwater.pipeline.formats import wire
 from headwater.pipeline.formats.converters import Ids
-from headwater.pipeline.formats.registry import SchemaId
 from headwater.pipeline.generator import source
 from headwater.pipeline.jobs.catalog import job
 from headwater.pipeline.journal import Journal
 from headwater.pipeline.secrets import scrubbed
 from headwater.pipeline.sinks import iceberg, s3
 from headwater.pipeline.states import State, told
+from headwater.schemas.registry import SchemaId
 
 _log = logging.getLogger(__name__)
 

@@ -38,6 +38,7 @@ from headwater.server.api.run_lineage import RunLineage
 from headwater.server.api.runs import Runs
 from headwater.server.api.session import Session
 from headwater.server.api.stream import Streams
+from headwater.server.api.topics import KafkaTopics
 from headwater.server.clusters import Clusters
 from headwater.server.consume import Topic, TopicReader
 from headwater.server.guard import Guard, guarded
@@ -52,6 +53,7 @@ from headwater.server.store.database import DATABASE_ERRORS
 from headwater.server.store.feed import prune_feed
 from headwater.server.store.prune import prune
 from headwater.server.store.store import Store
+from headwater.server.topics.topics import Topics
 from headwater.server.webhooks import Webhooks
 from headwater.version import __version__
 
@@ -76,6 +78,7 @@ _HANDLERS = (
     Tags,
     Search,
     Pipelines,
+    KafkaTopics,
     Session,
     Health,
     Documents,
@@ -99,11 +102,11 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
     store.writer.change(_first_namespace).result()
     live = Live(store.database, settings.live_check)
     store.writer.committed = live.nudge
-    clusters = Clusters(settings.connect)
+    clusters, topics = Clusters(settings.connect), Topics(settings.kafka, store.scrubber)
     is_open = settings.open or is_loopback(settings.host)
     guard = Guard(store, is_open=is_open, rate=settings.rate)
     reader = Reader(store.database, store.rules)
-    service = Service(store, reader, settings, live, clusters, guard)
+    service = Service(store, reader, settings, live, clusters, guard, topics)
 
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
@@ -129,6 +132,7 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
             await clusters.close()
+            topics.close()
             await asyncio.to_thread(store.close)
 
     app = Litestar(

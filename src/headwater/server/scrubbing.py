@@ -63,7 +63,7 @@ class Scrubber:
         keys = "|".join([_KEY, *more])
         # `password=x`, `password: 'x'`, `"password" : "x"`, and SQL's `PASSWORD 'x'`.
         self._told = re.compile(
-            rf"""((?:[\w.-]*(?:{keys})[\w.-]*)\\?["']?\s*(?:=>|[=:]|\s(?=['"]))\s*)(?:{_QUOTED})""",
+            rf"""((?:{keys})[\w.-]{{0,100}}\\?["']?\s*(?:=>|[=:]|\s(?=['"]))\s*)(?:{_QUOTED})""",
             re.IGNORECASE,
         )
 

@@ -9,6 +9,7 @@ from headwater.server.guard import Guard
 from headwater.server.live import Live
 from headwater.server.settings import Settings
 from headwater.server.store.store import Store
+from headwater.server.topics.topics import Topics
 
 
 class Service(NamedTuple):
@@ -24,6 +25,7 @@ class Service(NamedTuple):
     live: Live
     clusters: Clusters
     guard: Guard
+    topics: Topics
 
     def change(self, how: Callable[..., None], *args: Any) -> None:
         """Make a change of `store.changes`, and wait until it is on disk."""

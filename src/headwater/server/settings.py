@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from headwater.errors import UsageError
+from headwater.server.topics.places import Place, parse_places
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 DEFAULT_ALIASES = (("s3a://", "s3://"), ("s3n://", "s3://"))
@@ -32,6 +33,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     tls_cert: str | None = None
     tls_key: str | None = None
     connect: tuple[tuple[str, str], ...] = ()
+    kafka: tuple[Place, ...] = ()
 
 
 def parse_aliases(text: str) -> tuple[tuple[str, str], ...]:
@@ -134,6 +136,7 @@ _VARIABLES = {
     "tls_cert": str,
     "tls_key": str,
     "connect": parse_clusters,
+    "kafka": lambda text: parse_places(text.split()),
 }
 
 

@@ -1,8 +1,10 @@
 """The lineage server, on SQLite in the state folder."""
 
 import sys
+from importlib.util import find_spec
 
 from headwater.stack.ports import HOST
+from headwater.stack.registry import registry_url
 from headwater.stack.service import Service, Site, Tool, get_json
 
 _CLUSTERS = ("worker", "connect")
@@ -19,7 +21,15 @@ def _command(site: Site) -> list[str]:
     shown = [f"{name}=http://{site.endpoint(name)}" for name in _CLUSTERS if name in site.ports]
     pipelines = [part for one in shown for part in ("--connect", one)]
     command = [sys.executable, "-m", "headwater.cli.main", "server", *address, *pipelines]
-    return [*command, "--store", store]
+    return [*command, *_topics(site), "--store", store]
+
+
+def _topics(site: Site) -> list[str]:
+    """The option that has the page show the topics, where Kafka's client is installed."""
+    if "kafka" not in site.ports or find_spec("confluent_kafka") is None:
+        return []
+    registry = f"?registry={registry_url(site)}" if "registry" in site.ports else ""
+    return ["--kafka", f"kafka={site.endpoint('kafka')}{registry}"]
 
 
 def _probe(site: Site) -> None:

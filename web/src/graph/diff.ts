@@ -1,10 +1,15 @@
 // What changed between two moments.
-import type { Field } from "../api/types";
 import { edgeKey, type Graph } from "./model";
 
 export type Mark = "added" | "removed" | "changed";
 
 export const MARK_SIGN: Record<Mark, string> = { added: "+", removed: "−", changed: "Δ" };
+
+/** A field, as far as it is compared. */
+export interface Typed {
+  name: string;
+  type: string | null;
+}
 
 export interface FieldChange {
   name: string;
@@ -40,7 +45,7 @@ export function compare(before: Graph, after: Graph): Marks {
   return marks;
 }
 
-export function compareFields(before: readonly Field[], after: readonly Field[]): FieldChange[] {
+export function compareFields(before: readonly Typed[], after: readonly Typed[]): FieldChange[] {
   const old = new Map(before.map((field) => [field.name, field]));
   const fresh = new Map(after.map((field) => [field.name, field]));
   const changes: FieldChange[] = [];

@@ -10,7 +10,7 @@ from pyspark.sql import types as T
 from pyspark.sql.avro.functions import from_avro, to_avro
 
 from headwater.pipeline.formats import wire
-from headwater.pipeline.formats.registry import Schema, SchemaId
+from headwater.schemas.registry import Schema, SchemaId
 
 _SIMPLE: dict[type[T.DataType], Any] = {
     T.StringType: "string",

@@ -13,8 +13,8 @@ from headwater.pipeline.config import ConnectorConfig
 from headwater.pipeline.formats import avro, jsons, wire
 from headwater.pipeline.formats.protobuf import columns as protobuf
 from headwater.pipeline.formats.protobuf.writing import numbers_of, schema_of
-from headwater.pipeline.formats.registry import Registry, Schema, SchemaId
 from headwater.pipeline.settings import Settings
+from headwater.schemas.registry import Registry, Schema, SchemaId
 
 Decoder = Callable[[Column, Column], Column]  # of a record's bytes and its place
 Encoder = Callable[[Column], Column]

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from headwater.pipeline.formats import wire
-from headwater.pipeline.formats.registry import Schema
+from headwater.schemas.registry import Schema
 
 _CORRUPT = "_corrupt_record"
 _TO_SPARK: dict[tuple[str, str], T.DataType] = {

@@ -5,11 +5,10 @@ import re
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from headwater.pipeline.formats.registry import SchemaId
+from headwater.schemas.registry import HEADER, SchemaId
 
 MARK = "_decoded"  # true in every value that was decoded, null in one that could not be
 _UNKNOWN = "headwater: unknown schema id "
-_HEADER = 5
 
 
 def framed(schema_id: SchemaId, payload: Column) -> Column:
@@ -19,12 +18,12 @@ def framed(schema_id: SchemaId, payload: Column) -> Column:
 
 def header(schema_id: SchemaId) -> bytes:
     """What a record of a schema begins with."""
-    return b"\0" + schema_id.to_bytes(_HEADER - 1, "big")
+    return b"\0" + schema_id.to_bytes(HEADER - 1, "big")
 
 
 def payload(raw: Column) -> Column:
     """A record without its header."""
-    return F.substring(raw, F.lit(_HEADER + 1), F.length(raw))
+    return F.substring(raw, F.lit(HEADER + 1), F.length(raw))
 
 
 def schema_id(raw: Column) -> Column:
@@ -34,7 +33,7 @@ def schema_id(raw: Column) -> Column:
 
 def is_framed(raw: Column) -> Column:
     """Whether a record has a header."""
-    return (F.length(raw) >= _HEADER) & (F.hex(F.substring(raw, 1, 1)) == F.lit("00"))
+    return (F.length(raw) >= HEADER) & (F.hex(F.substring(raw, 1, 1)) == F.lit("00"))
 
 
 def unknown(raw: Column, place: Column) -> Column:

@@ -9,7 +9,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 from headwater.errors import UnknownJob
 from headwater.pipeline.flows import Flow, Site
 from headwater.pipeline.formats.converters import Ids
-from headwater.pipeline.formats.registry import Registry, SchemaId
 from headwater.pipeline.jobs import (
     iceberg_ingestion,
     lineage_archive,
@@ -18,6 +17,7 @@ from headwater.pipeline.jobs import (
     supplier_windows,
 )
 from headwater.pipeline.settings import Settings
+from headwater.schemas.registry import Registry, SchemaId
 
 Start = Callable[[SparkSession, Settings, Ids, str], StreamingQuery | None]
 

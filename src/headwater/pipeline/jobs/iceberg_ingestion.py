@@ -7,9 +7,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from headwater.pipeline import kafka, tables
 from headwater.pipeline.decoding import decoded
 from headwater.pipeline.formats.converters import Ids, decoder_for
-from headwater.pipeline.formats.registry import Registry
 from headwater.pipeline.settings import Settings
 from headwater.pipeline.sinks.iceberg import append
+from headwater.schemas.registry import Registry
 
 NAME = "iceberg-ingestion"
 TABLE = "default.orders"

@@ -7,8 +7,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from headwater.pipeline import kafka
 from headwater.pipeline.decoding import decoded
 from headwater.pipeline.formats.converters import Avro, Ids, decoder_for
-from headwater.pipeline.formats.registry import Registry
 from headwater.pipeline.settings import Settings
+from headwater.schemas.registry import Registry
 
 NAME = "supplier-stats"
 _WINDOW = "5 seconds"

@@ -4,10 +4,10 @@ import { Link } from "wouter";
 import { datasetId, fieldId, jobLink, lineageLink, runLink } from "../../api/names";
 import { datasetQuery, lineageQuery, versionsQuery } from "../../api/queries";
 import type { Dataset, DatasetVersion, Facets, Lineage } from "../../api/types";
+import { FieldChanges } from "../../components/FieldChanges";
 import { Icon } from "../../components/Icon";
 import { Failure, Waiting } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
-import { compareFields, MARK_SIGN } from "../../graph/diff";
 import { KIND_WORD, kindOf } from "../../graph/kinds";
 import { record } from "../../graph/state";
 import { ago, moment } from "../../graph/words";
@@ -116,22 +116,13 @@ function Versions({ versions }: { versions: DatasetVersion[] }) {
       <ol className="versions">
         {versions.slice(0, 20).map((version, number) => {
           const before = versions[number + 1];
-          const changes = before ? compareFields(before.fields, version.fields) : [];
           return (
             <li key={version.version}>
               <span title={moment(version.createdAt)}>{ago(version.createdAt, now)}</span>{" "}
               {version.createdByRun && (
                 <Link href={runLink(version.createdByRun.id)}>by a run</Link>
               )}
-              {changes.map((one) => (
-                <span key={one.name} className={`change mark ${one.mark}`}>
-                  {MARK_SIGN[one.mark]} {one.name}{" "}
-                  <small>
-                    {one.before} {one.mark === "changed" && "→"} {one.after}
-                  </small>
-                </span>
-              ))}
-              {before && changes.length === 0 && <small> same columns</small>}
+              {before && <FieldChanges before={before.fields} after={version.fields} />}
             </li>
           );
         })}

@@ -14,6 +14,7 @@ import { type Cluster, type Connector, clustersQuery, connectorsQuery, useJobs }
 import { ConnectorPanel } from "./ConnectorPanel";
 import { Editor } from "./Editor";
 import { ConnectorState } from "./states";
+import { Tabs } from "./Tabs";
 
 export function Pipelines() {
   useTitle("Pipelines");
@@ -27,7 +28,7 @@ export function Pipelines() {
   return (
     <div className="pipelines">
       <div className="page">
-        <h1>Pipelines</h1>
+        <Tabs />
         {clusters.data.length === 0 && <Teach />}
         {clusters.data.map((cluster) => (
           <One

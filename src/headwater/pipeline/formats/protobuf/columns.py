@@ -9,11 +9,11 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.functions import arrow_udf
 
 from headwater.pipeline.formats import wire
-from headwater.pipeline.formats.protobuf.compiler import compiled
 from headwater.pipeline.formats.protobuf.reading import Rows
 from headwater.pipeline.formats.protobuf.types import struct_of
 from headwater.pipeline.formats.protobuf.writing import Records
-from headwater.pipeline.formats.registry import Schema
+from headwater.schemas.protobuf import compiled
+from headwater.schemas.registry import Schema
 
 
 def decode(raw: Column, schemas: list[Schema], message: str = "") -> Column:

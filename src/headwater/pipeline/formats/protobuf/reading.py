@@ -22,8 +22,9 @@ from headwater.pipeline.formats.protobuf.types import (
     is_map,
     roots,
 )
+from headwater.schemas.protobuf import index_of
+from headwater.schemas.registry import HEADER
 
-_HEADER = 5
 _MICROS = 1_000_000
 _SIGN = 1 << 63
 # The moments that Spark can tell: the years 1 to 9999.
@@ -67,41 +68,20 @@ class Rows(msgspec.Struct, frozen=True):
         }
 
 
-def index_of(record: bytes, at: int = _HEADER) -> tuple[list[int], int]:
-    """Which message of its schema a record is, as a path, and where the message begins."""
-    count, at = _zigzag(record, at)
-    path = []
-    for _ in range(count):
-        one, at = _zigzag(record, at)
-        path.append(one)
-    return path or [0], at
-
-
 def _row(record: bytes | None, writers: Writers) -> list[Any] | None:
-    if record is None or len(record) <= _HEADER or record[0]:
+    if record is None or len(record) <= HEADER or record[0]:
         return None
     try:
         path, at = index_of(record)
         if len(path) != 1:
             return None
-        writer = writers.get((int.from_bytes(record[1:_HEADER], "big"), path[0]))
+        writer = writers.get((int.from_bytes(record[1:HEADER], "big"), path[0]))
         if writer is None:
             return None
         message = writer[0].FromString(record[at:])
         return [get(message) for get in writer[1]]
     except (DecodeError, DecimalException, ValueError, IndexError):
         return None
-
-
-def _zigzag(record: bytes, at: int) -> tuple[int, int]:
-    number = shift = 0
-    while True:
-        byte = record[at]
-        number |= (byte & 0x7F) << shift
-        at += 1
-        if byte < 0x80:
-            return (number >> 1) ^ -(number & 1), at
-        shift += 7
 
 
 def _getters(message: Descriptor, struct: T.StructType) -> list[Get]:

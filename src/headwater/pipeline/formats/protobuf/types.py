@@ -6,8 +6,8 @@ from confluent_kafka.schema_registry.confluent import meta_pb2
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from pyspark.sql import types as T
 
-from headwater.pipeline.formats.protobuf.compiler import compiled, messages
-from headwater.pipeline.formats.registry import Schema
+from headwater.schemas.protobuf import compiled, messages
+from headwater.schemas.registry import Schema
 
 TIMESTAMP = "google.protobuf.Timestamp"
 DATE = "google.type.Date"

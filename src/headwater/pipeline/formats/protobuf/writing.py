@@ -9,9 +9,9 @@ from google.protobuf.message_factory import GetMessageClass
 from pyspark.sql import types as T
 
 from headwater.errors import BadSchema
-from headwater.pipeline.formats.protobuf.compiler import compiled, messages
 from headwater.pipeline.formats.protobuf.types import DATE, TIMESTAMP
-from headwater.pipeline.formats.registry import Schema
+from headwater.schemas.protobuf import compiled, messages
+from headwater.schemas.registry import Schema
 
 _IMPORTS = {TIMESTAMP: "google/protobuf/timestamp.proto", DATE: "google/type/date.proto"}
 _TYPES: dict[type[T.DataType], str] = {

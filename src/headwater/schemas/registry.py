@@ -1,7 +1,9 @@
 """The schema registry, through Confluent's API."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NewType
+from urllib.parse import quote
 
 import httpx
 import msgspec
@@ -9,6 +11,7 @@ import msgspec
 from headwater.errors import RegistryRefused
 
 SchemaId = NewType("SchemaId", int)
+HEADER = 5  # bytes before a record in Confluent's format: a zero, and its schema's id
 _TIMEOUT_S = 30
 _NOT_FOUND = 404
 
@@ -25,8 +28,8 @@ class Schema(msgspec.Struct, frozen=True):
 class Registry:
     """Registers schemas and finds them again."""
 
-    def __init__(self, url: str, user_info: str = "") -> None:
-        self.url = url.rstrip("/")
+    def __init__(self, url: str, user_info: str = "", client: httpx.Client | None = None) -> None:
+        self.url, self._client = url.rstrip("/"), client
         user, _, password = user_info.partition(":")
         self._auth = httpx.BasicAuth(user, password) if user_info else None
 
@@ -38,14 +41,26 @@ class Registry:
 
         """
         body = {"schema": text} if kind == "AVRO" else {"schema": text, "schemaType": kind}
-        answer = self._ask("POST", f"/subjects/{subject}/versions", body)
+        answer = self._ask("POST", f"/subjects/{quote(subject, '')}/versions", body)
         return SchemaId(answer["id"])
+
+    def subjects(self) -> list[str]:
+        """The names of all subjects."""
+        return [str(one) for one in self._ask("GET", "/subjects")]
+
+    def numbers(self, subject: str) -> list[int]:
+        """The numbers of a subject's versions, the oldest first; none when it is not there."""
+        path = f"/subjects/{quote(subject, '')}/versions"
+        return sorted(self._ask("GET", path, missing=[]))
+
+    def version(self, subject: str, number: int) -> Schema:
+        """One version of a subject."""
+        found = self._ask("GET", f"/subjects/{quote(subject, '')}/versions/{number}")
+        return self._schema(SchemaId(found["id"]), found)
 
     def versions(self, subject: str) -> list[Schema]:
         """Every version of a subject, the oldest first; none when it is not there."""
-        numbers = self._ask("GET", f"/subjects/{subject}/versions", missing=[])
-        found = (self._ask("GET", f"/subjects/{subject}/versions/{one}") for one in sorted(numbers))
-        return [self._schema(SchemaId(one["id"]), one) for one in found]
+        return [self.version(subject, number) for number in self.numbers(subject)]
 
     def by_id(self, schema_id: SchemaId) -> Schema | None:
         """The schema with an id, if the registry knows it."""
@@ -67,10 +82,12 @@ class Registry:
         return texts
 
     def _ask(self, method: str, path: str, body: object = None, missing: Any = None) -> Any:
+        # One that is given keeps its connections; without one a registry can be pickled.
+        asking = (
+            self._client.request if self._client else partial(httpx.request, timeout=_TIMEOUT_S)
+        )
         try:
-            answer = httpx.request(
-                method, self.url + path, json=body, auth=self._auth, timeout=_TIMEOUT_S
-            )
+            answer = asking(method, self.url + path, json=body, auth=self._auth)
         except httpx.HTTPError as error:
             raise RegistryRefused(path, str(error)) from error
         if answer.status_code == _NOT_FOUND and missing is not None:

@@ -29,7 +29,7 @@ from google.protobuf.message import DecodeError
 from google.type import date_pb2, datetime_pb2, dayofweek_pb2, money_pb2, timeofday_pb2
 
 from headwater.errors import BadSchema
-from headwater.pipeline.formats.registry import Schema
+from headwater.schemas.registry import HEADER, Schema
 
 ROOT = "value.proto"
 _TIMEOUT_S = 60
@@ -61,6 +61,16 @@ def messages(descriptors: bytes) -> tuple[Descriptor, ...]:
         pool.Add(one)
     found = pool.FindFileByName(files[-1].name)
     return tuple(found.message_types_by_name[one.name] for one in files[-1].message_type)
+
+
+def index_of(record: bytes, at: int = HEADER) -> tuple[list[int], int]:
+    """Which message of its schema a record is, as a path, and where the message begins."""
+    count, at = _zigzag(record, at)
+    path = []
+    for _ in range(count):
+        one, at = _zigzag(record, at)
+        path.append(one)
+    return path or [0], at
 
 
 @functools.lru_cache(maxsize=256)
@@ -130,3 +140,14 @@ def _collect(
         if one not in ordered:
             _collect(found, one, ordered)
     ordered[name] = found[name]
+
+
+def _zigzag(record: bytes, at: int) -> tuple[int, int]:
+    number = shift = 0
+    while True:
+        byte = record[at]
+        number |= (byte & 0x7F) << shift
+        at += 1
+        if byte < 0x80:
+            return (number >> 1) ^ -(number & 1), at
+        shift += 7

@@ -1,0 +1,1 @@
+"""Schemas of topics: a registry's client, and Protobuf compiled from what it keeps."""

@@ -1,0 +1,1 @@
+"""Topics for the page: which there are, their schemas, and their last messages decoded."""

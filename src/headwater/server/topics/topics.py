@@ -1,0 +1,150 @@
+"""Answers what the page asks about topics, off the event loop and within bounds."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from headwater.errors import RegistryRefused, UnknownPipeline
+from headwater.model.times import format_moment
+from headwater.server.scrubbing import Scrubber
+from headwater.server.topics.broker import Broker
+from headwater.server.topics.decoding import Decoder
+from headwater.server.topics.places import Place
+from headwater.server.topics.shapes import (
+    ClusterShape,
+    Message,
+    Partition,
+    SubjectVersions,
+    TopicShape,
+)
+from headwater.server.topics.versions import Schemas
+
+_AT_ONCE = 4  # who asks more waits: a broker that is away must not hold up the server
+_MOST = 200  # messages in one answer
+Answer = TypeVar("Answer")
+
+
+class _One:
+    """A cluster with its registry."""
+
+    def __init__(self, place: Place, scrubber: Scrubber) -> None:
+        self.place, self.broker = place, Broker(place)
+        self.schemas = Schemas(place) if place.registry else None
+        self.decoder = Decoder(self.schemas.registry if self.schemas else None, scrubber)
+
+
+class Topics:
+    """The Kafka clusters that the server was told of."""
+
+    def __init__(self, places: tuple[Place, ...], scrubber: Scrubber) -> None:
+        self._all = {place.name: _One(place, scrubber) for place in places}
+        self._pool = ThreadPoolExecutor(_AT_ONCE, "topics")
+
+    def clusters(self) -> list[ClusterShape]:
+        """The clusters, without the options that may hold secrets."""
+        return [
+            ClusterShape(name, one.place.servers, one.schemas is not None)
+            for name, one in self._all.items()
+        ]
+
+    async def topics(self, cluster: str) -> tuple[list[TopicShape], str | None]:
+        """The topics of a cluster, and why there is nothing of the registry's, if so.
+
+        Raises: UnknownPipeline, KafkaUnreachable.
+        """
+        return await self._away(_listed, self._one(cluster))
+
+    async def topic(
+        self, cluster: str, name: str
+    ) -> tuple[list[Partition], list[SubjectVersions], str | None]:
+        """A topic's partitions and schemas.
+
+        Raises: UnknownPipeline, UnknownTopic, KafkaUnreachable.
+        """
+        return await self._away(_described, self._one(cluster), name)
+
+    async def messages(self, cluster: str, name: str, count: int) -> list[Message]:
+        """The last messages of each partition of a topic, the newest first.
+
+        Raises: UnknownPipeline, UnknownTopic, KafkaUnreachable.
+        """
+        return await self._away(_peeked, self._one(cluster), name, count)
+
+    def servers(self, cluster: str) -> list[str]:
+        """The addresses by which lineage may know a cluster."""
+        return self._one(cluster).place.servers.split(",")
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for one in self._all.values():
+            if one.schemas:
+                one.schemas.close()
+
+    def _one(self, cluster: str) -> _One:
+        if cluster not in self._all:
+            raise UnknownPipeline(cluster, [*self._all], "--kafka NAME=HOST:PORT")
+        return self._all[cluster]
+
+    async def _away(self, work: Callable[..., Answer], *given: Any) -> Answer:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work, *given)
+
+
+def _listed(one: _One) -> tuple[list[TopicShape], str | None]:
+    topics = one.broker.topics()
+    held = one.broker.partitions(topics)
+    problem, subjects = None, {}
+    if one.schemas:
+        try:
+            subjects = one.schemas.of_topics([*topics])
+        except RegistryRefused as error:
+            problem = error.message
+    found = [
+        TopicShape(
+            name,
+            count,
+            sum(part.next - part.first for part in held[name]),
+            name.startswith("_"),
+            subjects.get(name, []),
+        )
+        for name, count in sorted(topics.items())
+    ]
+    return found, problem
+
+
+def _described(one: _One, name: str) -> tuple[list[Partition], list[SubjectVersions], str | None]:
+    partitions = one.broker.topic(name)
+    if not one.schemas:
+        return partitions, [], None
+    try:
+        return partitions, one.schemas.of_topic(name), None
+    except RegistryRefused as error:
+        return partitions, [], error.message
+
+
+def _peeked(one: _One, name: str, count: int) -> list[Message]:
+    partitions = one.broker.topic(name)
+    each = max(1, min(count, _MOST // max(1, len(partitions))))
+    found = one.broker.last(name, partitions, each)
+    found.sort(key=lambda raw: (raw.timestamp()[1], raw.offset()), reverse=True)
+    return [_message(one, raw) for raw in found[:_MOST]]
+
+
+def _message(one: _One, raw: Any) -> Message:
+    return Message(
+        partition=raw.partition(),
+        offset=raw.offset(),
+        at=_moment(raw.timestamp()[1]),
+        key=one.decoder.told(raw.key()),
+        value=one.decoder.told(raw.value()),
+        headers=one.decoder.headers(raw.headers()),
+    )
+
+
+def _moment(millis: int) -> str | None:
+    """A message's time; its producer may have said anything."""
+    try:
+        return format_moment(millis * 1000) if millis > 0 else None
+    except (OverflowError, ValueError, OSError):
+        return None

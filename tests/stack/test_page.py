@@ -1,0 +1,170 @@
+"""The page before the real platform: topics of a real broker, connectors of real Kafka Connect."""
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from page.browser import axe_script, launched, opened, violations
+from server.process import ServerProcess
+from stack.platform import Platform
+from stack.topics import BIG, fill
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with launched() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def url(platform: Platform) -> str:
+    """The platform's own server, which knows its broker, registry and Kafka Connect."""
+    fill(platform.variables())
+    return str(platform.variables()["OPENLINEAGE_URL"])
+
+
+@pytest.fixture
+def page(browser: Browser, url: str) -> Iterator[Page]:
+    with opened(browser, url, reduced_motion="reduce", bypass_csp=True) as found:
+        yield found
+
+
+def ask(url: str, path: str) -> Any:
+    answer = httpx.get(f"{url}/api/v1/kafka{path}", timeout=30)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def values(url: str, topic: str) -> list[dict[str, Any] | None]:
+    """The values of a topic's messages, in the order in which they were sent."""
+    found = ask(url, f"/kafka/topics/{topic}/messages")["messages"]
+    return [one["value"] for one in sorted(found, key=lambda one: one["offset"])]
+
+
+def test_messages_are_decoded_by_their_own_schema_and_hold_no_secrets(url: str) -> None:
+    first, second = values(url, "shown-avro")
+    assert first is not None
+    assert second is not None
+    assert first["value"] == {"id": str(BIG), "supplier": "s1", "api_token": "******"}
+    assert second["value"]["place"] == {"city": "Lund"}
+    assert first["format"] == "avro"
+    assert first["schemaId"] != second["schemaId"]
+    (proto,) = values(url, "shown-proto")
+    assert proto is not None
+    assert (proto["format"], proto["value"]) == ("protobuf", {"item": "cup", "price": "7"})
+    told, unknown, bad = values(url, "shown-json")
+    assert told is not None
+    assert (told["format"], told["value"]) == ("json", {"url": "/a"})
+    assert unknown is not None
+    assert unknown["value"] == "00 00 0f 42 3f ff fe"
+    assert bad is not None
+    assert "does not fit schema" in bad["note"]
+    messages = json.dumps(ask(url, "/kafka/topics/shown-avro/messages"))
+    assert "hunter2" not in messages
+
+
+def test_what_has_no_schema_is_json_text_or_hex_and_never_too_long(url: str) -> None:
+    record, line, secret, raw, nothing, long = values(url, "shown-plain")
+    assert record is not None
+    assert record["value"] == {"password": "******", "n": 1}
+    assert line is not None
+    assert (line["format"], line["value"]) == ("text", "just a line with password=******")
+    assert secret is not None
+    assert (secret["format"], secret["value"]) == ("hex", None)
+    assert raw is not None
+    assert (raw["format"], raw["value"]) == ("hex", "80 81 82")
+    assert nothing is None
+    assert long is not None
+    assert (len(long["value"]), long["isCut"], long["size"]) == (20_000, True, 30_000)
+
+
+def test_topics_are_listed_with_versions_and_asking_leaves_nothing(url: str) -> None:
+    (cluster,) = ask(url, "")
+    assert (cluster["name"], cluster["hasRegistry"]) == ("kafka", True)
+    topics = {one["name"]: one for one in ask(url, "/kafka/topics")["topics"]}
+    shown = topics["shown-avro"]
+    assert (shown["partitions"], shown["messages"]) == (1, 2)
+    assert shown["subjects"] == [{"name": "shown-avro-value", "versions": 2}]
+    missing = httpx.get(f"{url}/api/v1/kafka/kafka/topics/nowhere/messages", timeout=30)
+    assert missing.status_code == 404
+    assert "has no topic 'nowhere'" in missing.json()["message"]
+    names = {one["name"] for one in ask(url, "/kafka/topics")["topics"]}
+    assert "nowhere" not in names
+    assert httpx.get(f"{url}/api/v1/kafka/other/topics", timeout=30).status_code == 404
+
+
+def test_a_broker_that_is_away_is_told_at_once_and_its_password_is_not(tmp_path: Path) -> None:
+    option = "away=127.0.0.1:1?registry=http://127.0.0.1:2&sasl.password=hunter2"
+    server = ServerProcess(f"sqlite:///{tmp_path}/s.db", tmp_path / "log", "--kafka", option)
+    with server:
+        assert "hunter2" not in server.api.client.get("/api/v1/kafka").text
+        began = time.monotonic()
+        told = server.api.client.get("/api/v1/kafka/away/topics")
+        assert time.monotonic() - began < 30  # no time is measured: it must only not wait for ever
+    assert told.status_code == 502
+    assert "away at 127.0.0.1:1 does not answer" in told.json()["message"]
+
+
+def test_the_page_shows_a_topic_its_schemas_and_messages(page: Page) -> None:
+    page.goto("/pipelines/topics")
+    row = page.get_by_role("row", name=re.compile("shown-avro"))
+    expect(row).to_contain_text("2 versions")
+    row.get_by_role("link").click()
+    expect(page.get_by_role("heading", name="shown-avro", exact=True)).to_be_visible()
+    expect(page.get_by_text("+ place.city")).to_be_visible()
+    table = page.locator(".messages")
+    expect(table).to_contain_text(str(BIG))
+    expect(table).to_contain_text("******")
+    page.get_by_role("button", name="0/1", exact=True).click()
+    expect(page.locator(".whole")).to_contain_text('"city": "Lund"')
+    expect(page.locator(".whole")).to_contain_text("x-password")
+    expect(page.locator("main")).not_to_contain_text("hunter2")
+    page.get_by_text("Read version 2").click()
+    expect(page.locator("pre.source").first).to_contain_text('"name": "Place"')
+    assert violations(page, axe_script()) == []
+
+
+def test_the_page_runs_connectors_of_real_kafka_connect(page: Page, tmp_path: Path) -> None:
+    source = tmp_path / "seen.txt"
+    source.write_text("one\ntwo\n")
+    config = {
+        "connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector",
+        "file": str(source),
+        "some.password": "hunter2",
+    }
+    page.goto("/pipelines")
+    expect(page.locator("main")).to_contain_text("Kafka Connect")
+    page.get_by_role("button", name="Deploy …").click()
+    editor = page.get_by_role("dialog")
+    text = editor.get_by_label("Definition, as JSON")
+    text.fill(json.dumps({"name": "seen", "config": config}))
+    editor.get_by_role("button", name="Check").click()
+    expect(editor.get_by_role("alert")).to_contain_text("topic")
+    text.fill(json.dumps({"name": "seen", "config": {**config, "topic": "shown-connect"}}))
+    editor.get_by_role("button", name="Deploy", exact=True).click()
+    row = page.get_by_role("row", name=re.compile("^seen"))
+    expect(row).to_contain_text("running")
+    row.get_by_role("button", name="seen").click()
+    panel = page.get_by_label("Connector seen")
+    expect(panel).to_contain_text("FileStreamSourceConnector")
+    expect(panel).not_to_contain_text("hunter2")
+    sure = page.get_by_role("dialog")
+    deeds = (("Pause", "paused"), ("Resume", "running"), ("Stop", "stopped"), ("Resume", "running"))
+    for deed, state in (*deeds, ("Restart", "running")):
+        panel.get_by_role("button", name=deed).click()
+        if deed in ("Stop", "Restart"):
+            sure.get_by_role("button", name=deed).click()
+        expect(row).to_contain_text(state)
+    expect(row.get_by_label("task running")).to_be_visible()
+    panel.get_by_role("button", name="Delete").click()
+    sure.get_by_role("button", name="Delete").click()
+    expect(row).to_have_count(0)
+    page.goto("/pipelines/topic?cluster=kafka&topic=shown-connect")
+    expect(page.locator(".messages")).to_contain_text("two")

@@ -1,0 +1,157 @@
+// The last messages of a topic, decoded: as a table where they are records, each to be read whole.
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { Fragment, useState } from "react";
+import { Failure, Waiting } from "../../components/Told";
+import { ago, moment } from "../../graph/words";
+import { useNow } from "../../live/now";
+import { Section } from "../lineage/PanelParts";
+import { cell, columnsOf, fieldOf, isRecord, text } from "./cells";
+import { type Message, messagesQuery, type Part } from "./topics";
+
+const COUNTS = [10, 25, 100];
+
+export function Messages({ cluster, topic }: { cluster: string; topic: string }) {
+  const [limit, setLimit] = useState(COUNTS[0] ?? 10);
+  const found = useQuery({
+    ...messagesQuery(cluster, topic, limit),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <Section title="Last messages, newest first">
+      <div className="tools">
+        <select
+          aria-label="How many"
+          value={limit}
+          onChange={(event) => setLimit(Number(event.target.value))}
+        >
+          {COUNTS.map((one) => (
+            <option key={one} value={one}>
+              {one} of each partition
+            </option>
+          ))}
+        </select>
+        <button type="button" disabled={found.isFetching} onClick={() => void found.refetch()}>
+          {found.isFetching ? "Reading …" : "Read again"}
+        </button>
+      </div>
+      {found.isLoading && <Waiting what="messages" />}
+      {found.error && <Failure error={found.error} />}
+      {found.data?.messages.length === 0 && <p className="sub">It holds no messages.</p>}
+      {found.data && found.data.messages.length > 0 && <Table messages={found.data.messages} />}
+    </Section>
+  );
+}
+
+function Table({ messages }: { messages: Message[] }) {
+  const now = useNow();
+  const [open, setOpen] = useState<string | null>(null);
+  const columns = columnsOf(messages);
+  const hasKeys = messages.some((one) => one.key);
+  const width = 2 + (hasKeys ? 1 : 0) + Math.max(1, columns.length);
+  return (
+    <div className="scrolled">
+      <table className="messages">
+        <thead>
+          <tr>
+            <th>Place</th>
+            <th>When</th>
+            {hasKeys && <th>Key</th>}
+            {columns.length > 0 ? columns.map((one) => <th key={one}>{one}</th>) : <th>Value</th>}
+          </tr>
+        </thead>
+        <tbody>
+          {messages.map((one) => {
+            const place = `${one.partition}/${one.offset}`;
+            const isOpen = open === place;
+            return (
+              <Fragment key={place}>
+                <tr aria-current={isOpen || undefined}>
+                  <td>
+                    <button
+                      type="button"
+                      className="plain"
+                      aria-expanded={isOpen}
+                      title={`Partition ${one.partition}, offset ${one.offset}`}
+                      onClick={() => setOpen(isOpen ? null : place)}
+                    >
+                      {place}
+                    </button>
+                  </td>
+                  <td title={moment(one.at)}>{ago(one.at, now)}</td>
+                  {hasKeys && <Cell value={one.key?.value} />}
+                  <Value part={one.value} columns={columns} />
+                </tr>
+                {isOpen && (
+                  <tr>
+                    <td colSpan={width}>
+                      <Whole message={one} />
+                    </td>
+                  </tr>
+                )}
+              </Fragment>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Value({ part, columns }: { part: Part | null; columns: string[] }) {
+  if (part && isRecord(part.value)) {
+    return columns.map((name) => <Cell key={name} value={fieldOf(part.value, name)} />);
+  }
+  return (
+    <td colSpan={Math.max(1, columns.length)} className="cell">
+      {!part && <span className="sub">nothing: what had this key is deleted</span>}
+      {part && (isHidden(part) ? <span className="sub">{HIDDEN}</span> : cell(part.value))}
+    </td>
+  );
+}
+
+const HIDDEN = "not shown: it cannot be decoded, and seems to hold a secret";
+const isHidden = (part: Part) => part.value === null && part.format === "hex";
+
+function Cell({ value }: { value: unknown }) {
+  const told = cell(value);
+  return (
+    <td className="cell" title={told}>
+      {told}
+    </td>
+  );
+}
+
+function Whole({ message }: { message: Message }) {
+  return (
+    <div className="whole">
+      <p className="sub">
+        partition {message.partition}, offset {message.offset}, {moment(message.at)}
+      </p>
+      {message.key && <Read title="Key" part={message.key} />}
+      {message.value && <Read title="Value" part={message.value} />}
+      {Object.keys(message.headers).length > 0 && (
+        <>
+          <h3>Headers</h3>
+          <pre>{text(message.headers)}</pre>
+        </>
+      )}
+    </div>
+  );
+}
+
+function Read({ title, part }: { title: string; part: Part }) {
+  return (
+    <>
+      <h3>
+        {title}{" "}
+        <small>
+          {part.format}
+          {part.schemaId !== null && `, schema ${part.schemaId}`}, {part.size} bytes
+          {part.isCut && ", its beginning"}
+        </small>
+      </h3>
+      {part.note && <p className="failure">{part.note}</p>}
+      {isHidden(part) ? <p className="sub">{HIDDEN}</p> : <pre>{text(part.value)}</pre>}
+    </>
+  );
+}

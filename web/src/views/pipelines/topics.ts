@@ -1,0 +1,89 @@
+// What the page asks about topics, through the server.
+import { queryOptions } from "@tanstack/react-query";
+import { get } from "../../api/client";
+
+export interface KafkaCluster {
+  name: string;
+  servers: string;
+  hasRegistry: boolean;
+}
+
+export interface Topic {
+  name: string;
+  partitions: number;
+  messages: number;
+  isInternal: boolean;
+  subjects: { name: string; versions: number | null }[];
+  nodeId: string | null;
+}
+
+export interface SchemaVersion {
+  version: number;
+  schemaId: number;
+  kind: string;
+  text: string;
+  fields: { name: string; type: string }[];
+}
+
+export interface TopicDetail {
+  name: string;
+  nodeId: string | null;
+  partitions: { id: number; first: number; next: number }[];
+  subjects: { name: string; versions: SchemaVersion[] }[];
+  problem: string | null;
+}
+
+export interface Part {
+  format: string;
+  value: unknown;
+  schemaId: number | null;
+  size: number;
+  isCut: boolean;
+  note: string | null;
+}
+
+export interface Message {
+  partition: number;
+  offset: number;
+  at: string | null;
+  key: Part | null;
+  value: Part | null;
+  headers: Record<string, string>;
+}
+
+const at = (cluster: string, ...rest: string[]) =>
+  `/kafka/${[cluster, "topics", ...rest].map(encodeURIComponent).join("/")}`;
+
+export const topicLink = (cluster: string, topic: string): string =>
+  `/pipelines/topic?${new URLSearchParams({ cluster, topic })}`;
+
+export const kafkaQuery = queryOptions({
+  queryKey: ["kafka"],
+  queryFn: ({ signal }) => get<KafkaCluster[]>("/kafka", {}, signal),
+});
+
+export const topicsQuery = (cluster: string) =>
+  queryOptions({
+    queryKey: ["topics", cluster],
+    queryFn: ({ signal }) =>
+      get<{ topics: Topic[]; problem: string | null }>(at(cluster), {}, signal),
+    refetchInterval: 5_000,
+    retry: false,
+  });
+
+export const topicQuery = (cluster: string, topic: string) =>
+  queryOptions({
+    queryKey: ["topic", cluster, topic],
+    queryFn: ({ signal }) => get<TopicDetail>(at(cluster, topic), {}, signal),
+    refetchInterval: 10_000,
+    retry: false,
+  });
+
+export const messagesQuery = (cluster: string, topic: string, limit: number) =>
+  queryOptions({
+    queryKey: ["messages", cluster, topic, limit],
+    queryFn: ({ signal }) =>
+      get<{ messages: Message[] }>(at(cluster, topic, "messages"), { limit }, signal),
+    retry: false,
+    staleTime: 0,
+  });
