@@ -36,6 +36,7 @@ VIEWS = {
     ),
     "pipelines": ("/pipelines", "No pipelines are shown yet"),
     "topics": ("/pipelines/topics", "No topics are shown yet"),
+    "tables": ("/pipelines/tables", "warehouse/default/orders"),
     "nowhere": ("/nowhere", "There is nothing at this address"),
 }
 

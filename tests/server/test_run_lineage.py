@@ -4,7 +4,7 @@ from typing import Any
 from urllib.parse import quote
 
 from server.api import Api
-from server.events import dataset, facet, minute, run_event, run_id
+from server.events import dataset, facet, minute, run_event, run_id, symlinks
 
 _KAFKA, _LAKE = "kafka://b:9092", "s3://lake"
 
@@ -97,3 +97,15 @@ def test_a_table_tells_its_snapshots_newest_first(api: Api) -> None:
         ("11", minute(2), run_id("sink")),
     ]
     assert api.get(f"/namespaces/{quote(_KAFKA, '')}/datasets/orders/snapshots")["snapshots"] == []
+
+
+def test_tables_are_listed_with_their_newest_snapshot_and_their_other_names(api: Api) -> None:
+    _pipeline(api)
+    named = symlinks(("hive://meta", "default.hourly"))
+    hourly = dataset("default/hourly", _LAKE, symlinks=named)
+    api.send(run_event("COMPLETE", 1, run="hourly", job="hourly", outputs=[hourly]))
+    first, second = api.get("/tables")["tables"]
+    assert (first["name"], first["snapshots"]) == ("default/orders", 3)
+    assert (first["last"]["id"], first["last"]["runId"]) == ("13", run_id("sink"))
+    assert (second["name"], second["snapshots"], second["last"]) == ("default/hourly", 0, None)
+    assert second["aliases"] == [{"namespace": "hive://meta", "name": "default.hourly"}]

@@ -9,6 +9,7 @@ import { RunView } from "./views/details/RunView";
 import { Impact } from "./views/impact/Impact";
 import { Lineage } from "./views/lineage/Lineage";
 import { Pipelines } from "./views/pipelines/Pipelines";
+import { Tables } from "./views/pipelines/Tables";
 import { Topics } from "./views/pipelines/Topics";
 import { TopicView } from "./views/pipelines/TopicView";
 import { Datasets } from "./views/tables/Datasets";
@@ -34,6 +35,7 @@ export function App() {
         <Route path="/events" component={Events} />
         <Route path="/pipelines" component={Pipelines} />
         <Route path="/pipelines/topics" component={Topics} />
+        <Route path="/pipelines/tables" component={Tables} />
         <Route path="/pipelines/topic" component={TopicView} />
         <Route path="/impact" component={Impact} />
         <Route>

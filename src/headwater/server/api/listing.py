@@ -6,6 +6,7 @@ from litestar import Controller, Response, get
 from litestar.params import QueryParameter
 
 from headwater.server.answers.listing import list_datasets, list_runs
+from headwater.server.answers.warehouse import tables
 from headwater.server.api.common import Limit, Offset, answer, bounded
 from headwater.server.service import Service
 
@@ -47,3 +48,9 @@ class Listing(Controller):
                 reading, q.strip(), namespace, bounded(limit), bounded(offset)
             )
         return answer({"datasets": found, "totalCount": total})
+
+    @get("/tables", sync_to_thread=True)
+    def get_tables(self, service: Service) -> Response[bytes]:
+        """Tables with a catalog's name or with snapshots, the newest snapshots first."""
+        with service.reader.open() as reading:
+            return answer({"tables": tables(reading)})

@@ -4,6 +4,7 @@ import { Link, useLocation } from "wouter";
 const PARTS: [string, string][] = [
   ["/pipelines", "Connectors"],
   ["/pipelines/topics", "Topics"],
+  ["/pipelines/tables", "Tables"],
 ];
 
 export function Tabs() {

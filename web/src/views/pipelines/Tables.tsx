@@ -1,0 +1,141 @@
+// Tables of a warehouse with their newest snapshots, as runs told of them.
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link } from "wouter";
+import { get } from "../../api/client";
+import { datasetId, datasetLink, lineageLink, runLink } from "../../api/names";
+import type { Name } from "../../api/types";
+import { Icon } from "../../components/Icon";
+import { Empty, Failure, Waiting } from "../../components/Told";
+import { useTitle } from "../../components/useTitle";
+import { ago, moment, short } from "../../graph/words";
+import { useNow } from "../../live/now";
+import { Snapshots } from "../details/Snapshots";
+import { Filter, useParams } from "../tables/parts";
+import { Tabs } from "./Tabs";
+
+interface Table extends Name {
+  aliases: Name[];
+  updatedAt: string;
+  snapshots: number;
+  last: { id: string; at: string; runId: string } | null;
+}
+
+export function Tables() {
+  useTitle("Tables");
+  const [params, change] = useParams();
+  const [open, setOpen] = useState<string | null>(null);
+  const text = params.get("q") ?? "";
+  const found = useQuery({
+    queryKey: ["tables"],
+    queryFn: ({ signal }) => get<{ tables: Table[] }>("/tables", {}, signal),
+    refetchInterval: 10_000,
+  });
+  const shown = (found.data?.tables ?? []).filter((one) =>
+    [one, ...one.aliases].some(({ name }) => name.toLowerCase().includes(text.toLowerCase())),
+  );
+  return (
+    <div className="page">
+      <Tabs />
+      <div className="tools">
+        <Filter label="Filter by name" value={text} change={(q) => change({ q }, true)} />
+      </div>
+      {found.isLoading && <Waiting what="tables" />}
+      {found.error && <Failure error={found.error} again={() => void found.refetch()} />}
+      {found.data && shown.length === 0 && (
+        <Empty title={text ? "No table is called like that" : "No tables yet"}>
+          {!text && (
+            <p>
+              Tables appear here when a job that writes one is heard of: Iceberg tables with the
+              snapshots that streaming jobs commit, and the Kafka offsets each of them holds.
+            </p>
+          )}
+        </Empty>
+      )}
+      {shown.length > 0 && (
+        <table>
+          <thead>
+            <tr>
+              <th>Table</th>
+              <th className="number">Snapshots</th>
+              <th>Newest</th>
+              <th>Committed</th>
+              <th>
+                <span className="hidden">Graph</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((table) => {
+              const id = datasetId(table);
+              return (
+                <Row
+                  key={id}
+                  table={table}
+                  isOpen={open === id}
+                  toggle={() => setOpen(open === id ? null : id)}
+                />
+              );
+            })}
+          </tbody>
+        </table>
+      )}
+    </div>
+  );
+}
+
+interface RowProps {
+  table: Table;
+  isOpen: boolean;
+  toggle: () => void;
+}
+
+function Row({ table, isOpen, toggle }: RowProps) {
+  const now = useNow();
+  const [alias] = table.aliases;
+  return (
+    <>
+      <tr aria-current={isOpen || undefined}>
+        <td className="wide">
+          <Link href={datasetLink(table)} className="with-icon">
+            <Icon name="table" />
+            {alias?.name ?? table.name}
+          </Link>
+          <small>
+            {table.namespace}/{table.name}
+          </small>
+        </td>
+        <td className="number">{table.last ? short(table.snapshots) : "–"}</td>
+        <td>
+          {table.last ? (
+            <button type="button" className="plain" aria-expanded={isOpen} onClick={toggle}>
+              {table.last.id}
+            </button>
+          ) : (
+            <span className="sub">none told of</span>
+          )}
+        </td>
+        <td>
+          {table.last ? (
+            <>
+              <span title={moment(table.last.at)}>{ago(table.last.at, now)}</span>{" "}
+              <Link href={runLink(table.last.runId)}>by a run</Link>
+            </>
+          ) : (
+            <span title={moment(table.updatedAt)}>heard {ago(table.updatedAt, now)}</span>
+          )}
+        </td>
+        <td>
+          <Link href={lineageLink(datasetId(table))}>graph</Link>
+        </td>
+      </tr>
+      {isOpen && (
+        <tr>
+          <td colSpan={5}>
+            <Snapshots name={table} />
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
