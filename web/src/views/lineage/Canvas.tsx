@@ -1,6 +1,7 @@
 // The graph on its canvas: pan, zoom, minimap.
-import { Background, MiniMap, ReactFlow, useReactFlow, ViewportPortal } from "@xyflow/react";
+import { MiniMap, ReactFlow, useReactFlow, ViewportPortal } from "@xyflow/react";
 import { type MouseEvent, useCallback, useMemo } from "react";
+import { Dots } from "./Dots";
 import type { Drawn, Picture } from "./draw";
 import { Edges } from "./Edges";
 import { Far } from "./Far";
@@ -78,7 +79,7 @@ export function Canvas({ picture, scene }: { picture: Picture; scene: Scene }) {
       proOptions={{ hideAttribution: true }}
       aria-label="Lineage graph"
     >
-      <Background gap={24} size={1} />
+      <Dots />
       {isLarge && <Far picture={picture} scene={scene} />}
       <ViewportPortal>
         <Edges picture={picture} scene={scene} isLarge={isLarge} />

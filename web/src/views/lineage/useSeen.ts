@@ -1,6 +1,6 @@
 // The nodes that are elements: all of a small graph; of a large one, those that can be seen from near.
 import { useStore } from "@xyflow/react";
-import { useMemo } from "react";
+import { useDeferredValue, useMemo } from "react";
 import type { Drawn, Picture } from "./draw";
 import { NEAR } from "./paint";
 
@@ -19,9 +19,11 @@ function windowOf(transform: readonly number[], width: number, height: number): 
 }
 
 export function useSeen(picture: Picture, isLarge: boolean): Drawn[] {
-  const seen = useStore((state) =>
+  const now = useStore((state) =>
     isLarge ? windowOf(state.transform, state.width, state.height) : "",
   );
+  // What comes into the window is drawn between frames; the margin is there for as long.
+  const seen = useDeferredValue(now);
   return useMemo(() => {
     if (!isLarge) return [...picture.values()];
     if (seen === "") return NONE;
