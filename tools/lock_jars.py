@@ -128,6 +128,32 @@ SETS: dict[str, tuple[list[Wanted], tuple[str, ...]]] = {
     # Older Sparks that capture must work on: only `make matrix` asks for these.
     "spark-3-5": (_older("3.5", "2.12", "3.5.7", "3.5.7", "3.4.1", ICEBERG), ()),
     "spark-4-0": (_older("4.0", "2.13", "4.0.2", "4.0.0", "3.9.1", "1.11.0"), ()),
+    # Catalogs and formats that capture is tested with, and nothing else asks for: Delta; a JDBC
+    # catalog in SQLite; Iceberg's own REST server, the newest that is published.
+    "delta": (
+        [
+            alone("io.delta:delta-spark_4.1_2.13:4.3.1"),
+            alone("io.delta:delta-storage:4.3.1"),
+            *(
+                alone(f"io.delta:delta-kernel-{name}:4.3.1")
+                for name in ("api", "defaults", "unitycatalog")
+            ),
+        ],
+        (),
+    ),
+    "sqlite": ([alone("org.xerial:sqlite-jdbc:3.49.1.0")], ()),
+    "iceberg-rest": (
+        [
+            alone("org.apache.iceberg:iceberg-open-api:1.11.0:test-fixtures"),
+            whole("org.apache.iceberg:iceberg-core:1.11.0"),
+            whole("org.eclipse.jetty.ee10:jetty-ee10-servlet:12.1.5"),
+            whole("org.eclipse.jetty.compression:jetty-compression-server:12.1.5"),
+            whole("org.eclipse.jetty.compression:jetty-compression-gzip:12.1.5"),
+        ],
+        (),
+    ),
+    # A set of its own: a set names each artifact once.
+    "iceberg-rest-servlet": ([alone("org.apache.iceberg:iceberg-core:1.11.0:tests")], ()),
     # OpenLineage's own listener: fetched when someone asks for it.
     "official": ([alone("io.openlineage:openlineage-spark_2.13:1.53.0")], ()),
 }

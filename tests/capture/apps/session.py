@@ -9,8 +9,13 @@ HOME = Path(os.environ["APP_HOME"])
 
 
 def session() -> SparkSession:
+    return builder().getOrCreate()
+
+
+def builder() -> SparkSession.Builder:
     return (
-        SparkSession.builder.master("local[1]")
+        SparkSession.Builder()
+        .master("local[1]")
         .appName("Test App")
         .config("spark.driver.memory", "700m")
         .config("spark.driver.host", "127.0.0.1")
@@ -23,5 +28,4 @@ def session() -> SparkSession:
         .config(
             "spark.headwater.spoolDir", os.environ.get("HEADWATER_SPOOL_DIR", str(HOME / "spool"))
         )
-        .getOrCreate()
     )

@@ -38,7 +38,7 @@ class Catalogs:
 
     def v2(self, table: Java, catalog: str | None, name: str | None) -> Dataset | None:
         """A table of a catalog plugin: Iceberg's by its location, others by their name."""
-        place = self._location(table)
+        place = self._location(table) or (name and self._session_place(catalog, name))
         symlinks = (self._symlink(catalog, name),) if catalog and name else ()
         if place:
             dataset = naming.location(place)
@@ -64,6 +64,16 @@ class Catalogs:
         properties = call(table, "properties")
         place = properties.get("location") if properties is not None else None
         return str(place) if place else None
+
+    def _session_place(self, catalog: str | None, name: str) -> str | None:
+        """Where Spark's own catalog has a table, or will have one that is about to be made."""
+        if catalog != _SESSION_CATALOG:
+            return None
+        state = self._session.sessionState()
+        identifier = _attempt(state.sqlParser(), "parseTableIdentifier", name)
+        known = call(_attempt(state.catalog(), "getTableMetadata", identifier), "location")
+        place = known or _attempt(state.catalog(), "defaultTablePath", identifier)
+        return str(place.toString()) if place is not None else None
 
     def _symlink(self, catalog: str, name: str) -> Symlink:
         kind = (self._catalog(catalog, "type") or "").lower()

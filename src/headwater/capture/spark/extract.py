@@ -121,7 +121,8 @@ class Extractor:
         for ids in lineage.adopted:
             datasets |= _adopted(handed[ids], lineage)
         found = self._sinks.of_command(plan, lineage.texts("topic"))
-        written = self._written(found, call(plan, "query") or plan, lineage)
+        query = call(plan, "query") or call(plan, "target") or plan
+        written = self._written(found, query, lineage)
         return Described(lineage, datasets, written), lineage.adopted
 
     def refreshed(self, described: Described) -> Described:

@@ -73,7 +73,7 @@ class Leaves:
             seen.add(hash(identity))
             yield from seq(node.collectLeaves())
             pending.extend(seq(node.subqueriesAll()))
-            for name in ("query", "sourceTable", "targetTable"):
+            for name in ("query", "sourceTable", "targetTable", "source", "target"):
                 inner = call(node, name)
                 if inner is not None and call(inner, "collectLeaves") is not None:
                     pending.append(inner)
@@ -127,15 +127,14 @@ class Leaves:
             return [self._catalogs.v1(table)]
         relation = leaf.relation()
         kind = class_name(relation)
-        if kind == "HadoopFsRelation":
-            paths = seq(relation.location().rootPaths())
-            return [naming.location(str(path.toString())) for path in paths]
         if kind == "JDBCRelation":
             options = relation.jdbcOptions()
             return [naming.jdbc(str(options.url()), str(options.tableOrQuery()))]
         if kind == "KafkaRelation":
             return self._topics(string_map(private_field(relation, "sourceOptions")))
-        return []
+        # Files, also those of formats with a relation of their own, such as Delta's.
+        paths = call(relation, "location", "rootPaths")
+        return [naming.location(str(path.toString())) for path in seq(paths)] if paths else []
 
     def _topics(self, options: Mapping[str, str]) -> list[Dataset]:
         found = list(topics(options))

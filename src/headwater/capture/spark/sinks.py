@@ -10,7 +10,7 @@ from headwater.capture.spark.leaves import Leaves, table_name
 
 # Options of a writer that name its dataset; the physical place is then another name of it.
 _OWN_NAMESPACE, _OWN_NAME = "headwater.dataset.namespace", "headwater.dataset.name"
-_FILE_SINK = re.compile(r"^FileSink\[(.*)\]$")
+_PATH_SINK = re.compile(r"^(?:FileSink|DeltaSink)\[(.*)\]$")
 
 
 class Sinks:
@@ -33,6 +33,8 @@ class Sinks:
             return self._relation(plan.table())
         if kind == "MergeIntoTable":
             return self._relation(plan.targetTable())
+        if kind in ("DeleteCommand", "UpdateCommand", "MergeIntoCommand"):
+            return self._relation(plan.target())
         if kind == "InsertIntoHadoopFsRelationCommand":
             table = option(plan.catalogTable())
             place = str(plan.outputPath().toString())
@@ -55,10 +57,11 @@ class Sinks:
 
     def _of_stream(self, execution: Java, topics: tuple[str, ...]) -> tuple[Dataset, ...]:
         sink = execution.sink()
-        match = _FILE_SINK.match(str(sink.toString()))
-        if match:
-            return (naming.location(match[1]),)
         write = execution.logicalPlan()
+        match = _PATH_SINK.match(str(sink.toString()))
+        if match:
+            table = option(call(write, "catalogTable"))
+            return (naming.location(match[1]) if table is None else self._catalogs.v1(table),)
         options = string_map(call(write, "writeOptions"))
         if class_name(sink) in ("KafkaTable", "KafkaSink") or "kafka.bootstrap.servers" in options:
             found = _from_options(options, topics)

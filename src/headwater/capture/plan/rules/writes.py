@@ -23,6 +23,8 @@ _APPENDS = (
     "CreateHiveTableAsSelectCommand",
     "OptimizedCreateHiveTableAsSelectCommand",
 )
+# What Delta makes of DELETE, UPDATE and MERGE.
+_DELTA_CLAUSES = ("matchedClauses", "notMatchedClauses", "notMatchedBySourceClauses")
 _INSTRUCTIONS = ("matchedInstructions", "notMatchedInstructions", "notMatchedBySourceInstructions")
 
 
@@ -42,7 +44,7 @@ def _delete(
     reader: Reader, node: Node, _inputs: tuple[Relation, ...], outer: Scope | None
 ) -> Relation:
     """The rows that remain are the table's own, less those of the condition."""
-    table = _target(reader, node, "table", outer)
+    table = _target(reader, node, "target" if node.tree("target") else "table", outer)
     scope = Scope.over((table,), outer)
     return replace(table, rows=reader.edges(node.trees("condition"), scope, Effect.FILTER))
 
@@ -75,6 +77,49 @@ def _merge(
     written = _assigned(reader, assignments, target, scope)
     both = together((target, source))
     return replace(both, written.columns, rows)
+
+
+def _delta_update(
+    reader: Reader, node: Node, _inputs: tuple[Relation, ...], outer: Scope | None
+) -> Relation:
+    """Each column is what it was, or the expression at its place."""
+    table = _target(reader, node, "target", outer)
+    scope = Scope.over((table,), outer)
+    rows = reader.edges(node.trees("condition"), scope, Effect.CONDITIONAL)
+    values = [reader.column(value, scope) for value in node.trees("updateExpressions")]
+    columns = tuple(
+        (i, name, merge((column, *values[n : n + 1])))
+        for n, (i, name, column) in enumerate(table.columns)
+    )
+    return replace(table, columns, rows)
+
+
+def _delta_merge(
+    reader: Reader, node: Node, _inputs: tuple[Relation, ...], outer: Scope | None
+) -> Relation:
+    """As of any MERGE, but columns are assigned by their names."""
+    target = _target(reader, node, "target", outer)
+    source = _target(reader, node, "source", outer)
+    scope = Scope.over((target, source), outer)
+    clauses = [clause for field in _DELTA_CLAUSES for clause in node.trees(field)]
+    rows = reader.edges(node.trees("condition"), scope, Effect.JOIN)
+    conditions = [tree for clause in clauses for tree in clause.trees("condition")]
+    rows |= reader.edges(conditions, scope, Effect.CONDITIONAL)
+    values = [
+        (str(action.get("targetColNameParts")).casefold(), reader.column(action.children[0], scope))
+        for clause in clauses
+        for action in clause.trees("actions")
+    ]
+    columns = tuple(
+        (i, name, merge([column, *(value for parts, value in values if _names(parts, name))]))
+        for i, name, column in target.columns
+    )
+    return replace(together((target, source)), columns, rows)
+
+
+def _names(parts: str, column: str) -> bool:
+    """Whether a name written as `[a, b]` is that of a column or of a field in it."""
+    return f"{parts.rstrip(']')}, ".startswith(f"[{column.casefold()}, ")
 
 
 def _row_level(
@@ -126,13 +171,16 @@ def _assigned(
 
 
 _ROW_LEVEL = ("ReplaceData", "WriteDelta")
-LAZY = frozenset({*_APPENDS, *_ROW_LEVEL, "DeleteFromTable", "UpdateTable", "MergeIntoTable"})
-
-RULES: dict[str, RelationRule] = {
+_COMMANDS: dict[str, RelationRule] = {
     **dict.fromkeys(_APPENDS, _write),
     **dict.fromkeys(_ROW_LEVEL, _row_level),
-    "MergeRows": _merge_rows,
     "DeleteFromTable": _delete,
     "UpdateTable": _update,
     "MergeIntoTable": _merge,
+    "DeleteCommand": _delete,
+    "UpdateCommand": _delta_update,
+    "MergeIntoCommand": _delta_merge,
 }
+LAZY = frozenset(_COMMANDS)
+
+RULES: dict[str, RelationRule] = {**_COMMANDS, "MergeRows": _merge_rows}
