@@ -106,6 +106,12 @@ def test_an_event_can_be_read_whole(page: Page) -> None:
     page.goto("/events?q=is+being+replaced")
     page.locator(".events summary").first.click()
     expect(page.locator(".events pre")).to_contain_text('"eventType": "FAIL"')
+    expect(page.get_by_role("status").last).to_contain_text("1 found in")
+    page.get_by_label("Find any text").fill("nowhere at all")
+    expect(page.get_by_text("No event holds that")).to_be_visible()
+    page.get_by_label("Find any text").fill("")
+    page.get_by_label("Type", exact=True).select_option("FAIL")
+    expect(page.locator(".events li")).to_have_count(1)
 
 
 def test_an_empty_server_teaches_how_to_send_a_first_event(

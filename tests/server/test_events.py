@@ -121,3 +121,22 @@ def test_what_was_stored_is_there_after_a_restart(store_url: str) -> None:
         assert api.lineage("job:jobs:job") == before
         api.send(run_event("COMPLETE", 2))
         assert api.run("run")["state"] == "COMPLETED"
+
+
+def test_a_text_is_found_in_all_events_a_stretch_at_a_time(api: Api) -> None:
+    api.send(*(
+        run_event("FAIL" if at % 100 == 0 else "RUNNING", at, run=f"r{at}",
+                  note={"n": 'says "Où"' if at % 100 == 0 else "nothing"})
+        for at in range(600)
+    ))  # fmt: skip
+    first = api.get("/events/search", q='SAYS "Où"', limit=4)
+    assert [event["run"]["runId"] for event in first["events"]] == [
+        run_id(f"r{at}") for at in (500, 400, 300, 200)
+    ]
+    second = api.get("/events/search", q="says", limit=4, **{"from": first["next"]})
+    assert [event["run"]["runId"] for event in second["events"]] == [run_id("r100"), run_id("r0")]
+    assert (second["next"], first["looked"] + second["looked"]) == (None, 600)
+    assert len(api.get("/events/search", type="FAIL", limit=10)["events"]) == 6
+    assert api.get("/events/search", q="nowhere")["events"] == []
+    for bad in ("from=there", "kind=odd"):
+        assert api.client.get(f"/api/v1/events/search?{bad}").status_code == 400

@@ -24,6 +24,7 @@ from headwater.server.api import problems
 from headwater.server.api.catalog import Namespaces, Search, Sources, Tags
 from headwater.server.api.datasets import Datasets
 from headwater.server.api.docs import Documents, swagger
+from headwater.server.api.event_search import EventSearch
 from headwater.server.api.express import express
 from headwater.server.api.health import Health
 from headwater.server.api.history import History
@@ -69,6 +70,7 @@ _HANDLERS = (
     Overview,
     Streams,
     Listing,
+    EventSearch,
     Namespaces,
     Sources,
     Datasets,
