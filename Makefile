@@ -95,6 +95,7 @@ bench: $(STAMP) $(PAGE) ## Run the benchmarks and write docs/benchmarks (PEERS=1
 	$(BIN)/python benchmarks/lineage.py
 	$(BIN)/python benchmarks/history.py
 	$(BIN)/python benchmarks/live.py
+	$(BIN)/python benchmarks/capture.py
 	$(BIN)/python benchmarks/stack.py --cold
 	$(BIN)/python benchmarks/pipeline.py $(if $(PEERS),--peers)
 	PYTHONPATH=tests $(BIN)/python benchmarks/page_speed.py

@@ -1,287 +1,184 @@
 """What capture costs a driver: at a query's start, in each micro-batch, for huge plans, in memory.
 
-    .venv/bin/python benchmarks/capture.py [--rounds 2] [--batches 10000]
+    .venv/bin/python benchmarks/capture.py [--rounds 3] [--batches 10000] [--only costs,plans,memory]
 
-Drivers with no listener, with capture and with OpenLineage's listener take turns, each in a
-process of its own, all telling a real lineage server. Writes docs/benchmarks/capture.md.
+Turns without and with a listener alternate within one driver, for capture and for OpenLineage's
+listener, both telling a real lineage server. Results are kept part by part; the report,
+docs/benchmarks/capture.md, is written from what is there.
 """
 
 import argparse
 import json
 import os
+import platform
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections import defaultdict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
+sys.path[:0] = [str(ROOT / "tests")]
+
+from server.process import ServerProcess  # noqa: E402
+
+DRIVER = Path(__file__).with_name("capture_driver.py")
+RESULTS = ROOT / ".headwater" / "capture.json"
 REPORT = ROOT / "docs" / "benchmarks" / "capture.md"
-MODES = {"off": "none", "ours": "Headwater", "official": "OpenLineage's 1.53.0"}
-STARTS, BATCHES, WARM = 12, 60, 15
-PARTS = 5  # of the run that memory is looked at over
+LISTENERS = {"ours": "Headwater", "official": "OpenLineage's 1.53.0"}
+SINKS = {"parquet": "Parquet files", "iceberg": "an Iceberg table"}
+PARTS = ("costs", "plans", "memory")
+BOTH = (False, True)
+WHOLE, OWN = ("python_ms", "jvm_ms"), ("python_ms", "listening_ms")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--batches", type=int, default=10_000, help="that memory is looked at over")
-    parser.add_argument("--child", choices=[*MODES, "plans", "memory"])
+    parser.add_argument("--only", default=",".join(PARTS))
     options = parser.parse_args()
-    if options.child == "plans":
-        print(json.dumps(measure_plans()))
-    elif options.child == "memory":
-        print(json.dumps(measure_memory(options.batches)))
-    elif options.child:
-        print(json.dumps(measure(options.child)))
-    else:
-        run_all(options.rounds, options.batches)
-
-
-def run_all(rounds: int, batches: int) -> None:
-    from server.process import ServerProcess
-
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    found: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    RESULTS.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         with ServerProcess(f"sqlite:///{home}/lineage.db", home / "server.log") as server:
-            for _ in range(rounds):
-                for mode in MODES:
-                    found[mode].append(child(mode, server.url, home))
-                    print(mode, found[mode][-1]["summary"], flush=True)
-            memory = child("memory", server.url, home, "--batches", str(batches))
-            print(memory, flush=True)
-        plans = child("plans", "", home)
-    write_report(found, plans, memory, rounds)
+            run = partial(driver, home, server.url)
+            for part in options.only.split(","):
+                found[part] = measure(part, run, options)
+                RESULTS.write_text(json.dumps(found))
+    REPORT.write_text(report(found))
 
 
-def child(mode: str, url: str, home: Path, *options: str) -> dict[str, Any]:
-    environ = {**os.environ, "OPENLINEAGE_URL": url, "HEADWATER_SPOOL_DIR": str(home / "spool")}
-    if not url:
-        environ.pop("OPENLINEAGE_URL")
+def measure(part: str, run: Callable[[str, int], Any], options: argparse.Namespace) -> Any:
+    """The figures of one part of the report."""
+    if part == "costs":
+        return {name: run(name, options.rounds) for name in LISTENERS}
+    if part == "plans":
+        return run("plans", 1)
+    # Side by side: memory is not a matter of time.
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(lambda name: run(name, options.batches), ("memory", "memory-off")))
+
+
+def driver(home: Path, url: str, what: str, number: int) -> Any:
+    """What one driver has measured."""
     done = subprocess.run(
-        [sys.executable, __file__, "--child", mode, *options],
-        env=environ,
+        [sys.executable, DRIVER, what, str(number)],
+        env={
+            **os.environ,
+            "OPENLINEAGE_URL": url,
+            "OPENLINEAGE_NAMESPACE": "cost",
+            "HEADWATER_SPOOL_DIR": str(home / "spool"),
+        },
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
         cwd=home,
         check=True,
     )
-    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return told
+    return json.loads(done.stdout.splitlines()[-1])
 
 
-def session(mode: str) -> Any:
-    from pyspark.sql import SparkSession
-
-    from capture.jars import prepare_spark
-    from headwater.capture.official import with_listener
-    from headwater.stack import Settings, official_jar
-
-    conf = {
-        "spark.driver.memory": "1g",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "1",
-        "spark.jars": prepare_spark(),
-    }
-    if mode == "official":
-        conf = with_listener(conf, str(official_jar(Settings.read(os.environ))), os.environ)
-    builder = SparkSession.builder.master("local[2]").appName(f"cost-{mode}")
-    spark = builder.config(map=conf).getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    return spark
+def report(found: dict[str, Any]) -> str:
+    lines = [HEAD]
+    if "costs" in found:
+        lines += [STARTS, *(starts(*one) for one in found["costs"].items()), BATCHES]
+        lines += [batches(*one, sink) for sink in SINKS for one in found["costs"].items()]
+        lines.append(COSTS_END)
+    if "plans" in found:
+        lines.append(PLANS)
+        keys = ("plan", "nodes", "megabytes", "read_ms", "analyze_ms", "edges")
+        lines += [row(*(str(one[key]) for key in keys)) for one in found["plans"]]
+    if "memory" in found:
+        lines.append(MEMORY)
+        lines += [memory(*both) for both in zip(*found["memory"], strict=True)]
+        lines.append(MEMORY_END)
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+    return "\n".join([*lines, f"\nMeasured on {machine}.\n"])
 
 
-def measure(mode: str) -> dict[str, Any]:
-    import headwater
-
-    spark = session(mode)
-    if mode == "ours":
-        headwater.attach(spark)
-    folder = Path(tempfile.mkdtemp())
-    starts = [start_once(spark, folder, n) for n in range(STARTS + 3)][3:]
-    batches = batch_times(spark, folder)
-    spark.stop()
-    summary = {
-        "start_ms": round(statistics.median(starts) * 1000, 1),
-        "batch_ms": round(statistics.median(batches), 1),
-    }
-    return {"summary": summary, "starts": starts, "batches": batches}
+def starts(name: str, turns: list[dict[str, Any]]) -> str:
+    off, on = ([s for t in turns if t["observed"] is seen for s in t["starts"]] for seen in BOTH)
+    waited = [one for turn in turns for one in turn.get("waited", ())]
+    direct = f"{statistics.median(waited):.1f}, at most {max(waited):.0f}" if waited else ""
+    return row(LISTENERS[name], *compared(off, on, 0), f"{max(off):.0f} → {max(on):.0f}", direct)
 
 
-def start_once(spark: Any, folder: Path, n: int) -> float:
-    """Seconds that `start()` takes, of a query with a plan of some size."""
-    source = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", "10").load()
-    frame = source.selectExpr("value", *(f"value * {k} as v{k}" for k in range(20)))
-    writer = frame.where("v3 > 1").writeStream.queryName(f"start{n}").format("parquet")
-    writer = writer.option("path", str(folder / f"out{n}"))
-    writer = writer.option("checkpointLocation", str(folder / f"checkpoint{n}"))
-    began = time.perf_counter()
-    query = writer.start()
-    took = time.perf_counter() - began
-    while query.lastProgress is None:
-        time.sleep(0.01)
-    query.stop()
-    return took
+def batches(name: str, turns: list[dict[str, Any]], sink: str) -> str:
+    off, on = ([t[sink] for t in turns if t["observed"] is seen] for seen in BOTH)
+    times = [[b for turn in side for b in turn["batches"]] for side in (off, on)]
+    whole, own = ([spent(side, *parts) for side in (off, on)] for parts in (WHOLE, OWN))
+    events = statistics.mean(turn["events"] for turn in on)
+    cells = (*compared(*times, 0), *compared(*whole, 0), *compared(*own, 1), f"{events:.1f}")
+    return row(LISTENERS[name], SINKS[sink], *cells)
 
 
-def batch_times(spark: Any, folder: Path) -> list[float]:
-    """Milliseconds of each micro-batch, as Spark itself measures them."""
-    source = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", "1000").load()
-    writer = source.selectExpr("value % 10 as k", "value").writeStream.queryName("batches")
-    writer = writer.format("parquet").option("path", str(folder / "batches"))
-    query = writer.option("checkpointLocation", str(folder / "batches-checkpoint")).start()
-    times: dict[int, float] = {}
-    while len(times) < WARM + BATCHES:
-        for progress in query.recentProgress:
-            times[progress["batchId"]] = float(progress["batchDuration"])
-        time.sleep(0.05)
-    query.stop()
-    return [times[n] for n in sorted(times)][WARM:]
+def spent(turns: list[dict[str, Any]], *parts: str) -> list[float]:
+    return [sum(turn[part] for part in parts) for turn in turns]
 
 
-def measure_memory(batches: int) -> list[dict[str, int]]:
-    """Memory of the driver's Python after each part of a run of many short micro-batches."""
-    import psutil
-
-    import headwater
-
-    spark = session("ours")
-    headwater.attach(spark, heartbeat_seconds=1)
-    source = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", "1").load()
-    folder = tempfile.mkdtemp()
-    writer = source.writeStream.queryName("memory").format("noop")
-    query = writer.option("checkpointLocation", folder).start()
-    java: Any = spark.sparkContext._jvm
-    runtime, found = java.java.lang.Runtime.getRuntime(), []
-    for part in range(PARTS + 1):
-        # The first is warming up: the same number for a long and for a short run.
-        goal = WARM if part == 0 else part * batches // PARTS
-        while query.lastProgress is None or query.lastProgress["batchId"] < goal:
-            time.sleep(0.1)
-        java.java.lang.System.gc()
-        heap = int(runtime.totalMemory() - runtime.freeMemory())
-        resident = psutil.Process().memory_info().rss
-        found.append({"batch": goal, "python_kb": resident // 1024, "heap_kb": heap // 1024})
-    query.stop()
-    spark.stop()
-    return found
+def compared(off: list[float], on: list[float], digits: int) -> tuple[str, str]:
+    """Both medians, and their difference."""
+    without, with_it = statistics.median(off), statistics.median(on)
+    return f"{without:.{digits}f} → {with_it:.{digits}f}", f"{with_it - without:+.{digits}f}"
 
 
-def measure_plans() -> dict[str, Any]:
-    from headwater.capture.plan import analyze
-
-    spark = session("off")
-    spark.range(1).createOrReplaceTempView("one")
-    frames = {
-        "500 columns": wide(spark),
-        "200 joins": joins(spark),
-        "5,000 plan nodes": unions(spark),
-    }
-    found = {}
-    for title, frame in frames.items():
-        plan = frame._jdf.queryExecution().analyzed()
-        began = time.perf_counter()
-        text = str(plan.toJSON())
-        read = time.perf_counter()
-        lineage = analyze(text)
-        done = time.perf_counter()
-        edges = sum(len(lineage.inputs(column)) for _, column in lineage.columns)
-        found[title] = {
-            "nodes": int(plan.treeString().count("\n")),
-            "megabytes": round(len(text) / 1e6, 1),
-            "read_ms": round((read - began) * 1000),
-            "analyze_ms": round((done - read) * 1000),
-            "edges": edges,
-        }
-    spark.stop()
-    return found
+def memory(on: dict[str, int], off: dict[str, int]) -> str:
+    both = [(one["python_kb"] / 1024, one["heap_kb"] / 1024) for one in (on, off)]
+    figures = (f"{number:.1f}" for pair in both for number in pair)
+    return row(f"{on['batch']:,}", *figures, str(on["held"]), str(off["held"]))
 
 
-def wide(spark: Any) -> Any:
-    frame = spark.range(1).selectExpr(*(f"id * {n} as c{n}" for n in range(500)))
-    return frame.selectExpr(*(f"c{n} + c{(n + 1) % 500} as d{n}" for n in range(500)))
-
-
-def joins(spark: Any) -> Any:
-    sides = [spark.range(1).selectExpr("id", f"id + {n} as v{n}") for n in range(201)]
-    while len(sides) > 1:
-        pairs = zip(sides[::2], sides[1::2], strict=False)
-        joined = [left.join(right, "id") for left, right in pairs]
-        sides = joined + ([sides[-1]] if len(sides) % 2 else [])
-    return sides[0]
-
-
-def unions(spark: Any) -> Any:
-    parts = [
-        spark.range(1).where("id > 0").selectExpr("id as a", "id * 2 as b") for _ in range(1400)
-    ]
-    while len(parts) > 1:
-        pairs = zip(parts[::2], parts[1::2], strict=False)
-        united = [left.unionAll(right) for left, right in pairs]
-        parts = united + ([parts[-1]] if len(parts) % 2 else [])
-    return parts[0]
-
-
-def write_report(
-    found: dict[str, list[dict[str, Any]]],
-    plans: dict[str, Any],
-    memory: list[dict[str, int]],
-    rounds: int,
-) -> None:
-    lines = [HEAD.format(rounds=rounds, starts=STARTS, batches=BATCHES)]
-    base: dict[str, float] = {}
-    for mode, title in MODES.items():
-        starts = [s * 1000 for run in found[mode] for s in run["starts"]]
-        batches = [b for run in found[mode] for b in run["batches"]]
-        cells = []
-        for key, values in (("start", starts), ("batch", batches)):
-            middle = statistics.median(values)
-            base.setdefault(key, middle)
-            high = statistics.quantiles(values, n=20)[-1]
-            cells += [f"{middle:.0f}", f"{high:.0f}", f"{middle - base[key]:+.0f}"]
-        lines.append(f"| {title} | {' | '.join(cells)} |")
-    lines.append(PLANS)
-    for title, told in plans.items():
-        lines.append(
-            f"| {title} | {told['nodes']} | {told['megabytes']} | {told['read_ms']} "
-            f"| {told['analyze_ms']} | {told['edges']} |"
-        )
-    lines.append(MEMORY)
-    lines += [
-        f"| {row['batch']} | {row['python_kb'] / 1024:.1f} | {row['heap_kb'] / 1024:.1f} |"
-        for row in memory
-    ]
-    REPORT.write_text("\n".join([*lines, FOOT]))
+def row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 HEAD = """# What capture costs a driver
 
-Drivers take turns, {rounds} of each kind, each a process of its own with a lineage server beside
-it on the same machine; {starts} query starts and {batches} micro-batches of each driver, in
-milliseconds. Written by `benchmarks/capture.py`, a part of `make bench`.
+Turns without and with a listener alternate within one driver, so that both sides are the same
+JVM within the same minutes; a lineage server runs beside it on the same machine. Medians, in
+milliseconds, without → with. Written by `benchmarks/capture.py`, a part of `make bench`."""
+STARTS = """
+## A query's start
 
-| Listener | `start()`, median | 95 % | extra | micro-batch, median | 95 % | extra |
-|---|---|---|---|---|---|---|"""
+`start()` waits while a streaming listener hears of it: for capture that is timed by itself, too.
+
+| Listener | `start()` | extra | the slowest | in the listener |
+|---|---|---|---|---|"""
+BATCHES = """
+## A micro-batch each second
+
+| Listener | Sink | Duration | extra | CPU of the driver | extra | of listening | extra | Events |
+|---|---|---|---|---|---|---|---|---|"""
+COSTS_END = """
+- Duration is what Spark reports; neither listener works in the query's own thread, so that extra
+  time there comes from the CPU that a listener takes from it.
+- CPU is of the driver's Python and JVM together, per micro-batch, a local executor, the compiler
+  and the collector of the JVM included: these alone differ by tens of milliseconds from turn to
+  turn.
+- Of listening is what can be told apart of it: Python, and the JVM's threads that tell listeners
+  and that serve Python. It holds the benchmark's own questions, without a listener and with one.
+- Events are per micro-batch, as they reach the server."""
 PLANS = """
-Reading a plan happens in a thread of capture's own, while the query runs on:
+## Huge plans
 
-| Plan | Nodes | MB of JSON | Read from the JVM, ms | Analyze, ms | Column edges |
+A plan is read in a thread of capture's own, while the query runs on; milliseconds:
+
+| Plan | Nodes | MB of JSON | Read from the JVM | Analyze | Column edges |
 |---|---|---|---|---|---|"""
 MEMORY = """
-One driver with capture and a heartbeat each second, over many short micro-batches; MB:
+## Memory
 
-| Micro-batch | Driver's Python | JVM's heap after a collection |
-|---|---|---|"""
-FOOT = """
-The machine had 2 cores and other work; differences below the spread of the 95 % columns are noise.
-"""
+A driver with capture and a heartbeat each second beside one without, over many short
+micro-batches; MB, the heap after a collection. Held are objects of the JVM that Python refers to.
+
+| Micro-batch | Python | Heap | Python, without | Heap, without | Held | Held, without |
+|---|---|---|---|---|---|---|"""
+MEMORY_END = """
+Spark itself remembers its last 1,000 executions, with capture and without."""
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from headwater.capture.datasets.naming import Dataset
 from headwater.capture.events import JobName, Moment, RunName
 from headwater.capture.plan.rules.writes import LAZY as WRITES
 from headwater.capture.runs import Runs
-from headwater.capture.spark.executions import Executions
+from headwater.capture.spark.executions import MICRO_BATCH, Executions
 from headwater.capture.spark.extract import Described, Extractor
 from headwater.capture.spark.jvm import Java, call, class_name, message, stack_trace
 from headwater.capture.spark.streams import Streams
@@ -77,6 +77,8 @@ class Batches:
 
     def finished(self, execution: Java, duration_ns: int, error: Java | None, at: float) -> None:
         """An action is over, well or not; `at` is when, on the monotonic clock."""
+        if class_name(execution) == MICRO_BATCH:
+            return  # the streaming query's own, of which Streams tells
         identity = int(execution.id())
         self._over.append(identity)
         begun = self._under_way.pop(identity, None)

@@ -9,7 +9,8 @@ from pyspark.errors import PySparkException
 
 from headwater.capture.spark.jvm import Java, call, class_name, option, private_field
 
-_STREAMING = "IncrementalExecution"
+# The class of the execution that writes a micro-batch.
+MICRO_BATCH = "IncrementalExecution"
 
 
 class Executions:
@@ -32,7 +33,7 @@ class Executions:
             execution = self._sql.getQueryExecution(number)
         except (Py4JError, PySparkException):
             return None
-        if execution is None or class_name(execution) == _STREAMING:
+        if execution is None or class_name(execution) == MICRO_BATCH:
             return None
         return execution
 

@@ -22,17 +22,25 @@ class Snapshots:
         return cls(table, query_id) if call(table, "location") is not None else None
 
     def new(self) -> list[str]:
-        """Snapshots of this query since the last call, oldest first."""
+        """Snapshots of this query since the last call, oldest first.
+
+        Asked after each micro-batch, so every question to the JVM counts.
+        """
         self._table.refresh()
+        snapshot = self._table.currentSnapshot()
+        if snapshot is None:
+            return []
+        newest = identity = int(snapshot.snapshotId())
         found: list[str] = []
-        snapshot, newest = self._table.currentSnapshot(), self._current()
-        while snapshot is not None and len(found) < _MOST:
-            if snapshot.snapshotId() == self._last:
-                break
+        while identity != self._last and len(found) < _MOST:
             if snapshot.summary().get(_QUERY) == self._query_id:
-                found.append(str(snapshot.snapshotId()))
+                found.append(str(identity))
             parent = snapshot.parentId()
-            snapshot = self._table.snapshot(parent) if parent is not None else None
+            if parent is None or int(parent) == self._last:
+                break
+            identity, snapshot = int(parent), self._table.snapshot(parent)
+            if snapshot is None:
+                break  # it has expired
         self._last = newest
         return found[::-1]
 
