@@ -81,14 +81,14 @@ def test_base_install_is_light_and_knows_neither_spark_nor_server(
     environment: Environment,
 ) -> None:
     names = {path.name.partition("-")[0] for path in environment.packages()}
-    assert not names & {"pyspark", "litestar", "sqlalchemy", "psutil", "uvicorn"}
+    assert not names & {"pyspark", "litestar", "psycopg", "psutil", "uvicorn"}
     assert len(names) <= MOST_PACKAGES, sorted(names)
     size = sum(path.stat().st_size for path in environment.site.rglob("*") if path.is_file())
     assert size <= MOST_MEGABYTES * 1e6, f"{size / 1e6:.0f} MB"
     loaded = environment.python(
         "import sys, headwater, headwater.cli.main; print(*sys.modules, sep='\\n')"
     ).split()
-    assert not {"pyspark", "litestar", "sqlalchemy", "openlineage"} & set(loaded)
+    assert not {"pyspark", "litestar", "psycopg", "openlineage", "httpx"} & set(loaded)
     why = "import headwater\ntry: headwater.attach\nexcept headwater.HeadwaterError as e: print(e)"
     assert environment.python(why) == "pyspark is not installed here\n"
 

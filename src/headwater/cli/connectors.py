@@ -2,16 +2,18 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
-from headwater.cli.connect import Connect, read_connector, traces
 from headwater.cli.help import Command
 from headwater.cli.options import AsJson
 from headwater.cli.output import note, out, write_json, write_table
 from headwater.errors import NotUp
+
+if TYPE_CHECKING:
+    from headwater.cli.connect import Connect
 
 connector = typer.Typer(
     name="connector", help="Deploy and manage connectors.", no_args_is_help=True
@@ -37,6 +39,8 @@ def deploy(
     url: Url = "",
 ) -> None:
     """Deploy connectors from their files, or change them to what the files say."""
+    from headwater.cli.connect import read_connector
+
     worker = worker_at(url)
     for path in files:
         name, config = read_connector(path)
@@ -57,6 +61,8 @@ def list_connectors(url: Url = "", as_json: AsJson = False) -> None:
 @connector.command(cls=Command)
 def status(name: Name, url: Url = "", as_json: AsJson = False) -> None:
     """Show one connector, and why a task of it failed."""
+    from headwater.cli.connect import traces
+
     found = worker_at(url).status(name)
     if as_json:
         write_json(found)
@@ -117,8 +123,10 @@ def logs(
         out().print(Text(f"{line['at']} {line['level']:5} {line['message']}"), soft_wrap=True)
 
 
-def worker_at(url: str) -> Connect:
+def worker_at(url: str) -> "Connect":
     """The worker that is named, else the one of the platform that is up, else the usual address."""
+    from headwater.cli.connect import Connect
+
     return Connect(url or _of_platform() or _DEFAULT)
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from ipaddress import ip_address
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 from litestar import Litestar
@@ -15,6 +15,8 @@ from litestar.di import Provide
 from litestar.enums import ScopeType
 from litestar.exceptions import HTTPException, ValidationException
 from litestar.openapi import OpenAPIConfig
+from litestar.plugins import PluginProtocol
+from litestar.plugins.core import MsgspecDIPlugin
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.errors import EventRejected, HeadwaterError
@@ -40,7 +42,6 @@ from headwater.server.api.runs import Runs
 from headwater.server.api.session import Session
 from headwater.server.api.stream import Streams
 from headwater.server.api.topics import KafkaTopics
-from headwater.server.clusters import Clusters
 from headwater.server.consume import Topic, TopicReader
 from headwater.server.guard import Guard, guarded
 from headwater.server.live import Live
@@ -50,18 +51,21 @@ from headwater.server.service import Service
 from headwater.server.settings import Settings
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.changes import put_namespace
-from headwater.server.store.database import DATABASE_ERRORS
 from headwater.server.store.feed import prune_feed
+from headwater.server.store.hooks import list_hooks
 from headwater.server.store.prune import prune
 from headwater.server.store.store import Store
 from headwater.server.topics.topics import Topics
-from headwater.server.webhooks import Webhooks
 from headwater.version import __version__
+
+if TYPE_CHECKING:
+    from headwater.server.clusters import Clusters
 
 _log = logging.getLogger(__name__)
 _FEED = 50_000  # entries that those who were away can still be told
 _PRUNE_EVERY = 60.0
 _CLEAN_EVERY = 3600.0
+_LOOK_EVERY = 1.0
 _READERS = 8  # threads that answer questions
 _HANDLERS = (
     Lineage,
@@ -104,7 +108,7 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
     store.writer.change(_first_namespace).result()
     live = Live(store.database, settings.live_check)
     store.writer.committed = live.nudge
-    clusters, topics = Clusters(settings.connect), Topics(settings.kafka, store.scrubber)
+    clusters, topics = _clusters(settings), Topics(settings.kafka, store.scrubber)
     is_open = settings.open or is_loopback(settings.host)
     guard = Guard(store, is_open=is_open, rate=settings.rate)
     reader = Reader(store.database, store.rules)
@@ -120,7 +124,7 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
         beside = [
             asyncio.create_task(_watch_leases(store, settings.lease_check)),
             asyncio.create_task(_prune_feed(store)),
-            asyncio.create_task(Webhooks(store, reader).run()),
+            asyncio.create_task(_call_webhooks(store, reader)),
             asyncio.create_task(_prune(store, settings.keep)),
         ]
         try:
@@ -133,11 +137,12 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
-            await clusters.close()
+            if clusters is not None:
+                await clusters.close()
             topics.close()
             await asyncio.to_thread(store.close)
 
-    app = Litestar(
+    app = _Plain(
         [*_HANDLERS],
         dependencies={
             "service": Provide(lambda: service, sync_to_thread=False, use_cache=True)
@@ -147,7 +152,7 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
             HTTPException: problems.on_http,
             EventRejected: problems.on_rejected,
             HeadwaterError: problems.on_known,
-            **dict.fromkeys(DATABASE_ERRORS, problems.on_database),
+            **dict.fromkeys(store.database.errors, problems.on_database),
             Exception: problems.on_bug,
         },
         lifespan=[lifespan],
@@ -168,6 +173,14 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
     return _outermost(inner), service
 
 
+class _Plain(Litestar):
+    """Litestar for handlers that speak msgspec only: others' models take a while to import."""
+
+    @staticmethod
+    def _get_default_plugins(plugins: list[PluginProtocol]) -> list[PluginProtocol]:
+        return [*plugins, MsgspecDIPlugin()]
+
+
 def is_loopback(host: str) -> bool:
     """Whether an address is reached from this machine only."""
     try:
@@ -179,6 +192,31 @@ def is_loopback(host: str) -> bool:
 def _first_namespace(session: Any, unit: Any) -> None:
     if not session.all("SELECT 1 FROM namespace WHERE name = 'default'"):
         put_namespace(session, unit, "default", "anonymous", "Where things go that name no other")
+
+
+# An HTTP client takes a third of a second to import: those who call nobody do without.
+def _clusters(settings: Settings) -> "Clusters | None":
+    if not settings.connect:
+        return None
+    from headwater.server.clusters import Clusters  # noqa: PLC0415
+
+    return Clusters(settings.connect)
+
+
+async def _call_webhooks(store: Store, reader: Reader) -> None:
+    while not await asyncio.to_thread(_has_webhooks, store):
+        await asyncio.sleep(_LOOK_EVERY)
+    from headwater.server.webhooks import Webhooks  # noqa: PLC0415
+
+    await Webhooks(store, reader).run()
+
+
+def _has_webhooks(store: Store) -> bool:
+    try:
+        with store.database.reading() as session:
+            return bool(list_hooks(session))
+    except store.database.errors:
+        return False
 
 
 async def _watch_leases(store: Store, every: float) -> None:

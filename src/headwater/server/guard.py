@@ -16,7 +16,6 @@ from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from headwater.server.metrics import REFUSED
-from headwater.server.store.database import DATABASE_ERRORS
 from headwater.server.store.keys import ADMIN, READ, WRITE, Key, hashed, list_keys, note
 from headwater.server.store.store import Store
 
@@ -83,7 +82,7 @@ class Guard:
             self._read_at = time.monotonic()
             try:
                 await asyncio.to_thread(self.refresh)
-            except DATABASE_ERRORS as error:
+            except self._store.database.errors as error:
                 _log.warning("keys cannot be read again: %s", error)
         given = dict(scope["headers"]).get(b"authorization", b"").decode("latin-1")
         kind, _, text = given.partition(" ")

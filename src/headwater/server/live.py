@@ -20,7 +20,7 @@ from headwater.server.answers.past import PastWalk
 from headwater.server.answers.reading import Reading
 from headwater.server.answers.runs import job_names
 from headwater.server.metrics import DROPPED, WATCHING
-from headwater.server.store.database import DATABASE_ERRORS, Database
+from headwater.server.store.database import Database
 from headwater.server.store.feed import (
     GraphChange,
     Numbered,
@@ -133,7 +133,7 @@ class Live:
             self._wake.clear()
             try:
                 await self._pass_on()
-            except DATABASE_ERRORS as error:
+            except self._database.errors as error:
                 _log.warning("the feed cannot be read: %s", error)
             except Exception:
                 _log.exception("the feed could not be passed on")

@@ -15,7 +15,7 @@ from headwater.errors import HeadwaterError
 from headwater.server.api.ingest import require_covered
 from headwater.server.metrics import EVENTS
 from headwater.server.service import Service
-from headwater.server.store.database import DATABASE_ERRORS
+from headwater.server.store.database import Errors
 
 _PATHS = (b"/api/v1/lineage", b"/api/v1/lineage/")
 _STORED: Any = {
@@ -28,6 +28,7 @@ _END: Any = {"type": "http.response.body", "body": b"", "more_body": False}
 
 def express(app: ASGIApp, service: Service) -> ASGIApp:
     """An application that takes plain events itself and leaves the rest to another."""
+    told: Errors = (HeadwaterError, HTTPException, *service.store.database.errors)
 
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
         if not _is_plain(scope, service.settings.max_body):
@@ -42,7 +43,7 @@ def express(app: ASGIApp, service: Service) -> ASGIApp:
             if key is not None and key.namespace:
                 require_covered(key, event)
             await service.store.ingest_soon([event])
-        except (HeadwaterError, HTTPException, *DATABASE_ERRORS):
+        except told:
             await app(scope, _replay(body, receive), send)
             return
         EVENTS.inc()

@@ -30,7 +30,7 @@ class Pipelines(Controller):
     @get("/")
     async def list_clusters(self, service: Service) -> Response[bytes]:
         """The clusters that the server was started with, and whether they answer."""
-        return answer(await service.clusters.all())
+        return answer(await service.clusters.all() if service.clusters else [])
 
     @get(_ONE)
     async def read(
@@ -74,6 +74,8 @@ async def _pass_on(
     path = str(rest).strip("/")
     if path.split("/")[0] not in _ROOMS or ".." in path.split("/"):
         raise BadRequest(detail=f"{path!r} is not of Kafka Connect's API", status_code=404)
+    if service.clusters is None:
+        raise UnknownPipeline(unquote(name), [])
     found = await service.clusters.pass_on(
         unquote(name), request.method, path, request.scope["query_string"], await request.body()
     )

@@ -7,10 +7,10 @@ the least by (rank, age, name), so that it does not depend on what arrived first
 from functools import lru_cache
 
 from headwater.model.times import FOREVER
-from headwater.server.store.database import first, upsert
+from headwater.server.store.database import first
 from headwater.server.store.feed import NAMES_JOINED
 from headwater.server.store.rows import NEVER, DatasetRow
-from headwater.server.store.tables import alias
+from headwater.server.store.tables import upsert
 from headwater.server.store.unit import Unit
 
 DECLARES, NAMED, ALIAS = 0, 1, 2  # ranks: says its other names; is named; is only another name
@@ -34,7 +34,7 @@ class AliasRules:
         return namespace
 
 
-_UPSERT = upsert(alias)
+_UPSERT = upsert("alias")
 
 
 def link(unit: Unit, one: DatasetRow, other: DatasetRow, time: int) -> None:

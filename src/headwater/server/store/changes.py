@@ -1,8 +1,8 @@
 """Changes that people make through the API, beside events."""
 
 from headwater.model.times import now
-from headwater.server.store.database import Session, add
-from headwater.server.store.tables import tagging
+from headwater.server.store.database import Session
+from headwater.server.store.tables import add
 from headwater.server.store.unit import Unit
 
 
@@ -69,7 +69,7 @@ def add_tag(session: Session, _unit: Unit, kind: str, target: int, field: str, t
     session.run(
         "INSERT INTO tag (name, description) VALUES (?, ?) ON CONFLICT DO NOTHING", tag, None
     )
-    session.run(add(tagging), kind, target, field, tag)
+    session.run(add("tagging"), kind, target, field, tag)
 
 
 def drop_tag(session: Session, _unit: Unit, kind: str, target: int, field: str, tag: str) -> None:

@@ -8,13 +8,12 @@ completes without naming a side speaks for that side too: it has none.
 from typing import NamedTuple
 
 from headwater.model.times import FOREVER
-from headwater.server.store.database import insert
 from headwater.server.store.feed import EDGE_ADDED, EDGE_REMOVED
 from headwater.server.store.rows import JobRow, RunRow
-from headwater.server.store.tables import INPUT, OUTPUT, edge
+from headwater.server.store.tables import INPUT, OUTPUT, insert
 from headwater.server.store.unit import Unit
 
-_INSERT = insert(edge)
+_INSERT = insert("edge")
 _CLOSE = (
     "UPDATE edge SET until = ? WHERE job = ? AND io = ? AND dataset = ? "
     f"AND until = {FOREVER}"

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-from headwater.server.store import tables
-from headwater.server.store.database import Session, add, among, first, insert, upsert
+from headwater.server.store.database import Session, among, first
 from headwater.server.store.feed import Feed, pack_entries
 from headwater.server.store.log import Compressor
 from headwater.server.store.rows import DatasetRow, JobRow, RunIoRow, RunRow
+from headwater.server.store.tables import add, insert, upsert
 
 _MOST = 12_000  # rows of a kind kept at hand
 _COUNTED = (
@@ -320,13 +320,13 @@ class Unit:
         for name in [n for n in _ADDED if n in self.added]:
             self.session.many(_ADD[name], self.added.pop(name))
         for table, changed, rows in (
-            (tables.dataset, self.changed_datasets, self.datasets),
-            (tables.job, self.changed_jobs, self.jobs),
-            (tables.run, self.changed_runs, self.runs),
+            ("dataset", self.changed_datasets, self.datasets),
+            ("job", self.changed_jobs, self.jobs),
+            ("run", self.changed_runs, self.runs),
         ):
             if changed:
                 self.session.many(
-                    _UPSERT[table.name],
+                    _UPSERT[table],
                     [rows[i].row() for i in sorted(changed)],
                 )
         if self.changed_ios:
@@ -348,19 +348,19 @@ _OLDER = (
     "ELSE updated_at END, created_at = ? WHERE id = ?"
 )
 _UPSERT = {
-    "dataset": upsert(tables.dataset, "namespace", "name", "root"),
-    "job": upsert(tables.job, "namespace", "name"),
-    "run": upsert(tables.run, "uuid"),
-    "run_io": upsert(tables.run_io, "since", "version"),
-    "source": upsert(tables.source),
+    "dataset": upsert("dataset", "namespace", "name", "root"),
+    "job": upsert("job", "namespace", "name"),
+    "run": upsert("run", "uuid"),
+    "run_io": upsert("run_io", "since", "version"),
+    "source": upsert("source"),
 }
 _ADDED = (
     "event", "touch", "schema", "field_name", "schema_field", "mapping",
     "mapping_input", "alias", "snapshot", "search",
 )  # fmt: skip
-_ADD = {name: add(tables.metadata.tables[name]) for name in _ADDED if name != "search"} | {
-    "event": insert(tables.event),
-    "namespace": add(tables.namespace),
-    "feed": insert(tables.feed),
+_ADD = {name: add(name) for name in _ADDED if name != "search"} | {
+    "event": insert("event"),
+    "namespace": add("namespace"),
+    "feed": insert("feed"),
     "search": "INSERT INTO search (text, kind, target) VALUES (?, ?, ?)",
 }

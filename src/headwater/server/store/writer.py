@@ -19,7 +19,7 @@ from headwater.model.times import now
 from headwater.server.store.aliases import AliasRules, apply_rules, settle_contested
 from headwater.server.store.apply import Applier
 from headwater.server.store.apply_runs import settle_parents
-from headwater.server.store.database import DATABASE_ERRORS, Database, Session, among
+from headwater.server.store.database import Database, Session, among
 from headwater.server.store.unit import Unit
 
 _MOST = 256  # tasks of one commit
@@ -120,7 +120,7 @@ class Writer:
         self._tend_at *= 2
         try:
             self._database.tend()
-        except DATABASE_ERRORS as error:
+        except self._database.errors as error:
             _log.warning("the store could not be tended: %s", error)
 
     def _commit(self, batch: list[_Task]) -> None:
@@ -139,7 +139,7 @@ class Writer:
         _finish([(task, result, None) for task, result in zip(batch, results, strict=True)])
 
     def _told(self, error: Exception) -> Exception:
-        if isinstance(error, DATABASE_ERRORS):
+        if isinstance(error, self._database.errors):
             return StoreUnreachable(self._database.name, str(error))
         return error
 

@@ -1,0 +1,141 @@
+"""The store in a PostgreSQL database."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from itertools import chain
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from headwater.errors import StoreUnreachable
+from headwater.server.store.database import Errors, Row
+
+_AT_ONCE = 256  # rows in one statement; PostgreSQL takes 65,535 values
+_VALUES = re.compile(r"VALUES (\([?, ]+\))")
+# Every question is made to go by index, whatever the tables hold: planning it anew, compiling
+# it, or scanning a table for it would take longer than the answer.
+_OPTIONS = " ".join(
+    f"-c {setting}"
+    for setting in (
+        "jit=off", "plan_cache_mode=force_generic_plan",
+        "enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off",
+        "enable_material=off", "random_page_cost=1",
+    )
+)  # fmt: skip
+
+
+@cache
+def _for_postgres(sql: str) -> str:
+    return sql.replace("%", "%%").replace("?", "%s")
+
+
+@cache
+def _for_many(sql: str, count: int) -> str:
+    """A statement that adds one row, made to add some."""
+    before, values, after = _VALUES.split(sql)
+    return _for_postgres(before + "VALUES " + ", ".join([values] * count) + after)
+
+
+class PostgresSession:
+    """One PostgreSQL connection."""
+
+    dialect = "postgresql"
+
+    def __init__(self, connection: psycopg.Connection[Row]) -> None:
+        self.connection = connection
+
+    def all(self, sql: str, *params: Any) -> list[Row]:
+        """Every row of an answer."""
+        return self.connection.execute(_for_postgres(sql), params, binary=True).fetchall()
+
+    def many(self, sql: str, rows: Sequence[Row]) -> None:
+        """Add each row; many in one statement, of a few lengths that are soon prepared."""
+        done = 0
+        while done < len(rows):
+            left = min(len(rows) - done, _AT_ONCE)
+            count = left if left == _AT_ONCE else 1 << (left.bit_length() - 1)
+            some = rows[done : done + count]
+            self.connection.execute(_for_many(sql, count), [*chain.from_iterable(some)])
+            done += count
+
+    def run(self, sql: str, *params: Any) -> None:
+        """Run one statement."""
+        self.connection.execute(_for_postgres(sql), params)
+
+
+def _configure(connection: psycopg.Connection[Row]) -> None:
+    """Let every number be a bigint: by its size it would make another statement to prepare."""
+    connection.adapters.register_dumper(int, Int8Dumper)
+    connection.adapters.register_dumper(int, Int8BinaryDumper)
+
+
+class PostgresDatabase:
+    """A PostgreSQL database that several servers may share."""
+
+    dialect = "postgresql"
+    errors: Errors = (psycopg.OperationalError, PoolTimeout)
+    refusal: type[Exception] = psycopg.Error
+
+    def __init__(self, url: str) -> None:
+        self.url, self.name = url, _without_password(url)
+        self._pool = ConnectionPool(
+            url, min_size=1, max_size=16, timeout=10, open=False,
+            kwargs={"autocommit": True, "application_name": "headwater", "options": _OPTIONS},
+            configure=_configure,
+        )  # fmt: skip
+        try:
+            # A pool would try again and again, and then not say why.
+            psycopg.connect(url, connect_timeout=10).close()
+            self._pool.open(wait=True, timeout=10)
+        except (PoolTimeout, psycopg.Error) as error:
+            self._pool.close()
+            raise StoreUnreachable(self.name, str(error).partition("\n")[0]) from error
+
+    @contextmanager
+    def reading(self) -> Iterator[PostgresSession]:
+        """A connection in a transaction that sees one moment."""
+        with self._pool.connection() as connection:
+            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            try:
+                yield PostgresSession(connection)
+            finally:
+                connection.execute("ROLLBACK")
+
+    @contextmanager
+    def writing(self) -> Iterator[PostgresSession]:
+        """A connection in a transaction; the row of `clock` keeps other writers waiting."""
+        with (
+            self._pool.connection() as connection,
+            connection.pipeline(),
+            connection.transaction(),
+        ):
+            yield PostgresSession(connection)
+
+    def tend(self) -> None:
+        """Gather statistics, which the server itself does within minutes: plans of before then
+        take a hundred times as long.
+        """
+        with self._pool.connection() as connection:
+            connection.execute("ANALYZE")
+
+    def size(self) -> int:
+        """Bytes of the database."""
+        with self._pool.connection() as connection:
+            row = connection.execute("SELECT pg_database_size(current_database())").fetchone()
+        return int(row[0]) if row else 0
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._pool.close()
+
+
+def _without_password(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url
+    return url.replace(f":{parts.password}@", ":***@")

@@ -1,0 +1,119 @@
+"""The store in one SQLite file."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import msgspec
+
+from headwater.errors import StoreUnreachable
+from headwater.server.store.database import Errors, Row
+
+_CACHE_KIB = 16384  # of each connection; the system's own cache stands behind it
+
+
+@cache
+def _for_sqlite(sql: str) -> str:
+    return sql.replace("= ANY(?)", "IN (SELECT value FROM json_each(?))")
+
+
+def _plain(params: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(msgspec.json.encode(p) if type(p) is list else p for p in params)
+
+
+class SqliteSession:
+    """One SQLite connection."""
+
+    dialect = "sqlite"
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+
+    def all(self, sql: str, *params: Any) -> list[Row]:
+        """Every row of an answer."""
+        return self.connection.execute(_for_sqlite(sql), _plain(params)).fetchall()
+
+    def many(self, sql: str, rows: Sequence[Row]) -> None:
+        """Run one statement for each row."""
+        self.connection.executemany(sql, rows)
+
+    def run(self, sql: str, *params: Any) -> None:
+        """Run one statement."""
+        self.connection.execute(_for_sqlite(sql), _plain(params))
+
+
+class SqliteDatabase:
+    """One file, one writer, any number of readers beside it (write-ahead log)."""
+
+    dialect = "sqlite"
+    errors: Errors = (sqlite3.OperationalError,)
+    refusal: type[Exception] = sqlite3.Error
+
+    def __init__(self, url: str) -> None:
+        self.url = self.name = url
+        self.path = Path(unquote(url.removeprefix("sqlite:///")))
+        self._local = threading.local()
+        self._open: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
+        self._writer = self._connect()
+        self._writing = threading.Lock()
+
+    def _connect(self) -> sqlite3.Connection:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            connection = sqlite3.connect(
+                self.path, timeout=30, isolation_level=None, check_same_thread=False,
+                cached_statements=512,
+            )  # fmt: skip
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+            connection.execute("PRAGMA temp_store = MEMORY")
+        except (OSError, sqlite3.Error) as error:
+            raise StoreUnreachable(self.url, str(error)) from error
+        with self._lock:
+            self._open.append(connection)
+        return connection
+
+    @contextmanager
+    def reading(self) -> Iterator[SqliteSession]:
+        """A connection of this thread, in a transaction that sees one moment."""
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = self._connect()
+        connection.execute("BEGIN")
+        try:
+            yield SqliteSession(connection)
+        finally:
+            connection.execute("ROLLBACK")
+
+    @contextmanager
+    def writing(self) -> Iterator[SqliteSession]:
+        """The one writing connection, in a transaction."""
+        with self._writing:
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield SqliteSession(self._writer)
+            except BaseException:
+                self._writer.execute("ROLLBACK")
+                raise
+            self._writer.execute("COMMIT")
+
+    def tend(self) -> None:
+        """Nothing to do: every question goes by the same indexes at any size."""
+
+    def size(self) -> int:
+        """Bytes of the file and of its log."""
+        names = (self.path, self.path.with_name(self.path.name + "-wal"))
+        return sum(path.stat().st_size for path in names if path.exists())
+
+    def close(self) -> None:
+        """Close every connection."""
+        with self._lock:
+            while self._open:
+                self._open.pop().close()
