@@ -168,10 +168,11 @@ def versions(
     rows = reading.session.all(
         "SELECT version, min(created_at), min(coalesce(ended_at, created_at)), max(created_at) "
         f"FROM run WHERE job = ? AND {LISTED} AND (version IS NOT NULL OR ended_at IS NOT NULL) "
-        "GROUP BY version ORDER BY 2 DESC, 1 DESC", job,
+        "GROUP BY version", job,
     )  # fmt: skip
     empty = empty_version(row.namespace, row.name)
     told = [(found[0] or empty, *found) for found in rows]
+    told.sort(key=lambda found: (found[2], found[0]), reverse=True)
     if version is not None:
         told = [found for found in told if found[0] == version]
     page = told[offset : offset + limit]
