@@ -29,7 +29,7 @@ class Checker:
         self._passed: set[bytes] = set()
 
     def check(self, event: Event) -> None:
-        """Refuse an event that could not be applied.
+        """Refuse an event that could not be applied, its inputs and outputs apart.
 
         Raises: EventRejected, naming the place and the reason.
         """
@@ -37,11 +37,14 @@ class Checker:
             _check_parent(event)
         if "headwater_lease" in event.run_facets:
             read_strictly(event.run_facets, "headwater_lease", "run")
-        parts = [*event.inputs, *event.outputs]
-        for part in [*parts, event.dataset] if event.dataset else parts:
-            self._check_part(part)
+        if event.dataset:
+            self.check_part(event.dataset)
 
-    def _check_part(self, part: DatasetPart) -> None:
+    def check_part(self, part: DatasetPart) -> None:
+        """Refuse what an event says of a dataset.
+
+        Raises: EventRejected, naming the place and the reason.
+        """
         for digest, check in ((part.schema, _check_schema), (part.lineage, _check_lineage)):
             if digest is not None and digest not in self._passed:
                 check(part)

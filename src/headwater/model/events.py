@@ -1,19 +1,21 @@
 """OpenLineage events as they arrive: read, checked, and otherwise left as they came."""
 
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 from xxhash import xxh3_128_digest
 
 from headwater.errors import EventRejected
-from headwater.model.facets import Facets, is_absent
+from headwater.model.facets import Facets, is_absent, text_of
 from headwater.model.lifecycle import EventType
 from headwater.model.times import Moment, parse_moment
 
 MAX_NAME = 1024  # characters, and twice as many bytes: what PostgreSQL can still index
 MAX_FIELD = 1024
+_NONE = Raw(b"null")
 
 
 class _Run(Struct, rename={"run_id": "runId"}):
@@ -35,21 +37,23 @@ class _Dataset(Struct, rename={"input_facets": "inputFacets", "output_facets": "
     output_facets: Facets | None = None
 
 
-class _Body(Struct, rename="camel"):
+class Body(Struct, rename="camel"):
+    """The outline of an event, its datasets yet to be read."""
+
     event_time: str
     event_type: str | None = None
     run: _Run | None = None
     job: _Job | None = None
     dataset: _Dataset | None = None
-    inputs: list[_Dataset] | None = None
-    outputs: list[_Dataset] | None = None
+    inputs: Raw = _NONE
+    outputs: Raw = _NONE
 
 
 class DatasetPart(Struct, frozen=True):
     """What an event says of one dataset; `own` are its input or output facets.
 
     `schema` and `lineage` are digests of those two facets, where they say something: what
-    was seen before need not be read again.
+    was seen before need not be read again. `source` is where its data source facet puts it.
     """
 
     namespace: str
@@ -59,6 +63,8 @@ class DatasetPart(Struct, frozen=True):
     where: str
     schema: bytes | None = None
     lineage: bytes | None = None
+    source: str | None = None
+    source_uri: str | None = None
 
 
 class Event(Struct, frozen=True):
@@ -85,17 +91,17 @@ class Event(Struct, frozen=True):
         return int.from_bytes(self.digest[:7])
 
 
-_body = msgspec.json.Decoder(_Body)
+_body = msgspec.json.Decoder(Body)
+_datasets = msgspec.json.Decoder(list[_Dataset] | None)
 _EMPTY: Facets = {}
 _BRACE = ord("{")
 
 
-def read_event(raw: bytes) -> Event:
-    """Read one event.
+def make_event(raw: bytes, body: Body, parts: Callable[[Raw, str], list[DatasetPart]]) -> Event:
+    """An event from its outline, and the reader of its datasets.
 
     Raises: EventRejected, naming the field and the reason; nothing is half accepted.
     """
-    body = _decode(raw)
     digest = xxh3_128_digest(raw)
     time = _moment(body.event_time)
     if body.run is None and body.job is None and body.dataset is None:
@@ -116,30 +122,51 @@ def read_event(raw: bytes) -> Event:
         (body.job.namespace, body.job.name),
         _facets(body.run.facets if body.run else None, "run.facets"),
         _facets(body.job.facets, "job.facets"),
-        [_part(d, f"inputs[{i}]") for i, d in enumerate(body.inputs or ())],
-        [_part(d, f"outputs[{i}]") for i, d in enumerate(body.outputs or ())],
+        parts(body.inputs, "inputs"),
+        parts(body.outputs, "outputs"),
         None,
     )
 
 
-def _decode(raw: bytes) -> _Body:
+def decode(raw: bytes) -> Body:
+    """Read the outline of an event: its datasets are left for `read_parts`.
+
+    Raises: EventRejected, naming the field and the reason.
+    """
     try:
         raw.decode()
-        if b"\\u0000" in raw:
+        if b"\\" in raw and b"\\u0000" in raw:  # the first is 20 times as fast
             _refuse_nul(msgspec.json.decode(raw), "")
         return _body.decode(raw)
-    except msgspec.ValidationError as error:
-        what, _, path = str(error).partition(" - at `$")
-        if what.startswith("Object missing required field `"):
-            name = what.removeprefix("Object missing required field `").rstrip("`")
-            raise EventRejected(f"{path.rstrip('`')}.{name}".lstrip("."), "is missing") from None
-        raise EventRejected(path.rstrip("`").lstrip(".") or "event", what) from None
     except UnicodeDecodeError as error:
         raise EventRejected("", f"the body is not UTF-8: byte {error.start}") from None
-    except msgspec.DecodeError as error:
-        raise EventRejected("", f"the body is not JSON: {error}") from None
-    except RecursionError:
-        raise EventRejected("", "the body is nested too deeply") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise _refusal(error, "") from None
+
+
+def read_parts(raw: Raw, where: str) -> list[DatasetPart]:
+    """Read the datasets of one side of an event.
+
+    Raises: EventRejected, naming the field and the reason.
+    """
+    try:
+        told = _datasets.decode(raw) or ()
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise _refusal(error, where) from None
+    return [_part(dataset, f"{where}[{i}]") for i, dataset in enumerate(told)]
+
+
+def _refusal(error: Exception, where: str) -> EventRejected:
+    if isinstance(error, RecursionError):
+        return EventRejected("", "the body is nested too deeply")
+    if not isinstance(error, msgspec.ValidationError):
+        return EventRejected("", f"the body is not JSON: {error}")
+    what, _, path = str(error).partition(" - at `$")
+    path = where + path.rstrip("`")
+    if what.startswith("Object missing required field `"):
+        name = what.removeprefix("Object missing required field `").rstrip("`")
+        return EventRejected(f"{path}.{name}".lstrip("."), "is missing")
+    return EventRejected(path.lstrip(".") or "event", what)
 
 
 def _refuse_nul(value: Any, path: str) -> None:
@@ -163,7 +190,7 @@ def _moment(text: str) -> Moment:
         raise EventRejected("eventTime", str(error)) from None
 
 
-def _kind(body: _Body) -> EventType:
+def _kind(body: Body) -> EventType:
     if body.run is None:
         return EventType.OTHER
     if body.event_type is None:
@@ -196,6 +223,8 @@ def _part(dataset: _Dataset, where: str) -> DatasetPart:
         where,
         _digest(dataset.facets, "schema"),
         _digest(dataset.facets, "columnLineage"),
+        text_of(dataset.facets or _EMPTY, "dataSource", "name") or None,
+        text_of(dataset.facets or _EMPTY, "dataSource", "uri"),
     )
 
 

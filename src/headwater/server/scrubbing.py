@@ -67,9 +67,12 @@ class Scrubber:
             re.IGNORECASE,
         )
 
-    def scrub(self, raw: bytes) -> bytes:
-        """An event, or any JSON, without secrets; the same bytes where there are none."""
-        if not self._is_suspect(raw):
+    def scrub(self, raw: bytes, rest: bytes | None = None) -> bytes:
+        """An event, or any JSON, without secrets; the same bytes where there are none.
+
+        `rest` is the part of it that was not found clean before.
+        """
+        if not self._is_suspect(raw if rest is None or self._more else rest):
             return raw
         try:
             told = msgspec.json.decode(raw)

@@ -2,7 +2,6 @@
 
 from headwater.model.events import DatasetPart, Event
 from headwater.model.facets import (
-    Facets,
     Identifier,
     InputField,
     LifecycleFacet,
@@ -75,20 +74,21 @@ class DatasetApplier:
             row.hidden = False
             self.unit.changed_datasets.add(row.id)
         told = {**facets, **part.own} if io == INPUT and part.own else facets
-        if "dataSource" in facets and (source := text_of(facets, "dataSource", "name")):
-            self.unit.source(source, text_of(facets, "dataSource", "uri"), stamp[0])
+        if part.source is not None:
+            self.unit.source(part.source, part.source_uri, stamp[0])
         if hear(row.facets, told, stamp):
             self.unit.changed_datasets.add(row.id)
-            self._dataset_facets(row, facets, stamp)
+            self._dataset_facets(row, part, stamp)
         for name in names:
             place = self.rules.resolve(name.namespace)
             other = self.unit.dataset(place, name.name, stamp[0], ALIAS)
             link(self.unit, row, other, stamp[0])
         return row
 
-    def _dataset_facets(self, row: DatasetRow, facets: Facets, stamp: Stamp) -> None:
+    def _dataset_facets(self, row: DatasetRow, part: DatasetPart, stamp: Stamp) -> None:
+        facets = part.facets
         if "dataSource" in facets and is_latest(row.facets, "dataSource", stamp):
-            row.source = text_of(facets, "dataSource", "name") or None
+            row.source = part.source
         if "documentation" in facets and is_latest(row.facets, "documentation", stamp):
             row.description = text_of(facets, "documentation", "description")
         if "lifecycleStateChange" in facets and is_latest(

@@ -49,6 +49,9 @@ class Database(Protocol):
     def tend(self) -> None:
         """Look how the tables have grown, where the planner goes by that."""
 
+    def rest(self) -> None:
+        """Put things away, when for a while there was nothing to write."""
+
     def size(self) -> int:
         """Bytes on disk."""
 

@@ -123,6 +123,9 @@ class PostgresDatabase:
         with self._pool.connection() as connection:
             connection.execute("ANALYZE")
 
+    def rest(self) -> None:
+        """Nothing to do: the server puts things away by itself."""
+
     def size(self) -> int:
         """Bytes of the database."""
         with self._pool.connection() as connection:

@@ -27,9 +27,9 @@ def pack_said(said: Said) -> bytes:
     """Write it down, facets of one event together."""
     if not said:
         return b""
-    if len(said) == 1:
-        ((name, stamp),) = said.items()
-        return _pack([(*stamp, [name])])
+    stamps = {*said.values()}
+    if len(stamps) == 1:
+        return _pack([(*stamps.pop(), [*said])])
     groups: dict[Stamp, list[str]] = {}
     for name, stamp in said.items():
         groups.setdefault(stamp, []).append(name)

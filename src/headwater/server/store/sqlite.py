@@ -14,6 +14,10 @@ import msgspec
 from headwater.errors import StoreUnreachable
 from headwater.server.store.database import Errors, Row
 
+_PATIENCE = 30  # seconds to wait for a lock
+# Of the log, after which it is worked into the file: with fewer, pages that many events change
+# are written to the file far more often.
+_LOG_PAGES = 4000
 _CACHE_KIB = 16384  # of each connection; the system's own cache stands behind it
 
 
@@ -67,11 +71,12 @@ class SqliteDatabase:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(
-                self.path, timeout=30, isolation_level=None, check_same_thread=False,
+                self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False,
                 cached_statements=512,
             )  # fmt: skip
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
             connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
             connection.execute("PRAGMA temp_store = MEMORY")
         except (OSError, sqlite3.Error) as error:
@@ -106,6 +111,13 @@ class SqliteDatabase:
 
     def tend(self) -> None:
         """Nothing to do: every question goes by the same indexes at any size."""
+
+    def rest(self) -> None:
+        """Work the log into the file and empty it, unless someone reads in it."""
+        with self._writing:
+            self._writer.execute("PRAGMA busy_timeout = 0")
+            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            self._writer.execute(f"PRAGMA busy_timeout = {_PATIENCE * 1000}")
 
     def size(self) -> int:
         """Bytes of the file and of its log."""

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import msgspec
 
-from headwater.model.checks import Checker
-from headwater.model.events import Event, read_event
+from headwater.model.events import Event
+from headwater.model.reading import EventReader
 from headwater.model.times import format_moment, now
 from headwater.server.scrubbing import Scrubber
 from headwater.server.store.aliases import AliasRules
@@ -27,17 +27,15 @@ class Store:
         migrate(self.database)
         self.rules = rules
         self.writer = Writer(self.database, rules)
-        self._checker = Checker()
         self.scrubber = scrubber or Scrubber()
+        self._reader = EventReader(self.scrubber.scrub)
 
     def read(self, raw: bytes) -> Event:
         """Read and check one event, without the secrets in it.
 
         Raises: EventRejected.
         """
-        event = read_event(self.scrubber.scrub(raw))
-        self._checker.check(event)
-        return event
+        return self._reader.read(raw)
 
     def ingest(self, events: list[Event]) -> "Future[int]":
         """Store events; the future is done when they are on disk."""
@@ -56,7 +54,7 @@ class Store:
         return ended
 
     def _expire(self, session: Session, _unit: Unit) -> int:
-        lapses = [read_event(_lapse(*row)) for row in _due(session)]
+        lapses = [self.read(_lapse(*row)) for row in _due(session)]
         return self.writer.store(lapses)
 
     def close(self) -> None:

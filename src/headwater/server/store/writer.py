@@ -24,6 +24,7 @@ from headwater.server.store.unit import Unit
 
 _MOST = 256  # tasks of one commit
 _GROWN = 500  # events after which the store is tended; then at each doubling
+_IDLE = 2.0  # seconds without anything to write, after which the store may put things away
 _log = logging.getLogger(__name__)
 
 
@@ -97,8 +98,15 @@ class Writer:
         return work(self._unit.session, self._unit)
 
     def _loop(self) -> None:
+        is_idle = True
         while True:
-            task = self._tasks.get()
+            try:
+                task = self._tasks.get(timeout=None if is_idle else _IDLE)
+            except queue.Empty:
+                is_idle = True
+                self._look_after(self._database.rest)
+                continue
+            is_idle = False
             if task is None:
                 return
             batch, ended = [task], False
@@ -118,10 +126,13 @@ class Writer:
         if self._taken < self._tend_at:
             return
         self._tend_at *= 2
+        self._look_after(self._database.tend)
+
+    def _look_after(self, how: Callable[[], None]) -> None:
         try:
-            self._database.tend()
+            how()
         except self._database.errors as error:
-            _log.warning("the store could not be tended: %s", error)
+            _log.warning("the store could not be looked after: %s", error)
 
     def _commit(self, batch: list[_Task]) -> None:
         try:
