@@ -1,6 +1,5 @@
 """Runs the server until it is told to stop."""
 
-import gc
 import socket
 
 import uvicorn
@@ -9,6 +8,7 @@ from headwater.errors import AddressUnavailable, KeyMissing
 from headwater.server.app import assemble, is_loopback
 from headwater.server.consume import Topic
 from headwater.server.live import Live
+from headwater.server.memory import settle, share_heap
 from headwater.server.settings import Settings
 
 
@@ -19,17 +19,14 @@ def serve(settings: Settings) -> None:
     """
     for url in settings.consume:
         Topic.parse(url)
+    share_heap()
     listener = _listen(settings.host, settings.port)
     app, service = assemble(settings)
     if not (service.guard.has_keys or settings.open or is_loopback(settings.host)):
         service.store.close()
         listener.close()
         raise KeyMissing(settings.host)
-    # A large answer is many objects that soon go: looking for cycles among them took half
-    # the time of a graph of 3,000 nodes.
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(200_000, 50, 100)
+    settle()
     config = uvicorn.Config(
         app,
         log_level=settings.log_level,

@@ -18,7 +18,7 @@ _PATIENCE = 30  # seconds to wait for a lock
 # Of the log, after which it is worked into the file: with fewer, pages that many events change
 # are written to the file far more often.
 _LOG_PAGES = 4000
-_CACHE_KIB = 16384  # of each connection; the system's own cache stands behind it
+_CACHE_KIB = 8192  # of each connection; the system's own cache stands behind it
 
 
 @cache
