@@ -105,7 +105,7 @@ def test_a_rule_given_later_joins_what_was_stored(store_url: str) -> None:
 
 NAMES = [
     "a:b", ":a", "a:", "a/b", "/", "a b", "a?b", "a#b", "#", "a%2Fb", "2026_x", "9092", "é", "漢字",
-    "🐟", "a\\b", 'a"b', "a'b", "a&b=c", "a;b", "a\tb", "x" * 1024, "null",
+    "🐟", "a#3f0e8c1a-7f4e-4a3f-9b57-0d6f6f1f0a11", "a\\b", 'a"b', "a'b", "a&b=c", "a;b", "a\tb", "x" * 1024, "null",
 ]  # fmt: skip
 
 
@@ -120,6 +120,8 @@ def test_names_hold_any_characters(api: Api, name: str) -> None:
     both = {f"dataset:{space}:{name}", f"job:{event['job']['namespace']}:{name}"}
     for node in both:
         assert set(api.lineage(node)) == both
+    columns = api.get("/column-lineage", nodeId=f"dataset:{space}:{name}", withDownstream=True)
+    assert isinstance(columns["graph"], list)
     assert api.get(f"/namespaces/{quote(space, '')}/datasets")["datasets"][0]["name"] == name
 
 

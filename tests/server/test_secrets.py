@@ -9,6 +9,7 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
+from headwater.model.reading import EventReader
 from headwater.server.scrubbing import Scrubber
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.log import read_bodies
@@ -121,6 +122,21 @@ def test_planted_secrets_are_nowhere(server: ServerProcess, tmp_path: Path) -> N
     assert b"spark.hadoop.fs.s3a.secret.key" in told  # what is hidden is the value
     found = [secret for secret in planted.all if secret.encode() in told]
     assert found == []
+
+
+def test_secrets_beside_and_inside_what_was_said_before_are_masked() -> None:
+    reader = EventReader(Scrubber().scrub)
+    clean = [dataset("t", schema=schema("password", "id"))]
+    leaky = [dataset("t", documentation=facet(description="mind token=hunter2"))]
+    for minute in range(2):
+        for inputs, about in ((clean, {}), (leaky, {}), (clean, {"password": "hunter2"})):
+            told = run_event("START", minute, inputs=inputs, odd=facet(**about))
+            event = reader.read(as_bytes(told))
+            assert b"hunter2" not in event.raw
+            assert b"hunter2" not in b"".join(bytes(f) for f in event.inputs[0].facets.values())
+            assert json.loads(event.raw)["inputs"][0]["name"] == "t"
+            if inputs is clean:
+                assert json.loads(event.raw)["inputs"] == json.loads(as_bytes(told))["inputs"]
 
 
 def test_what_is_no_secret_stays_byte_for_byte() -> None:

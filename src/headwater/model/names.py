@@ -86,7 +86,15 @@ class NodeId(NamedTuple):
         for cut in cuts:
             yield self.rest[:cut], self.rest[cut + 1 :]
 
+    @property
+    def whole(self) -> "NodeId":
+        """The node id of something whose name ends like a version."""
+        return (
+            self if self.version is None else NodeId(self.kind, f"{self.rest}#{self.version}", None)
+        )
+
     def find(self, look: Callable[[str, str], T | None]) -> T | None:
-        """What is found by the first cut that leads to something."""
-        found = (look(namespace, name) for namespace, name in self.splits())
+        """What is found by the first cut that leads to something; by the whole text first."""
+        texts = (self.whole, self) if self.version else (self,)
+        found = (look(*names) for text in texts for names in text.splits())
         return next((one for one in found if one is not None), None)

@@ -94,7 +94,7 @@ class Lineage(Ingest):
 
         `detail` tells every transformation of each input, and the job that makes it.
         """
-        node = _node(node_id)
+        node = _meant(service, _node(node_id))
         if node.version and with_downstream:
             raise BadRequest(detail="a version is followed upstream only: it is what it was")
         if node.version and as_of is not None:
@@ -179,6 +179,15 @@ def _node(text: str) -> NodeId:
     if node is None:
         raise BadRequest(detail=_NOWHERE, status_code=404)
     return node
+
+
+def _meant(service: Service, node: NodeId) -> NodeId:
+    """What ends in a version is a version, unless something goes by that name."""
+    if node.version is None:
+        return node
+    with service.reader.open() as reading:
+        find = reading.find_job if node.kind is NodeKind.JOB else reading.find_dataset
+        return node if find(node.whole) is None else node.whole
 
 
 def _past(reading: Reading, node: NodeId, depth: int, view: graph.View, is_ever: bool) -> Graph:

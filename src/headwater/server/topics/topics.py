@@ -9,7 +9,6 @@ from headwater.errors import RegistryRefused, UnknownPipeline
 from headwater.model.times import format_moment
 from headwater.server.scrubbing import Scrubber
 from headwater.server.topics.broker import Broker
-from headwater.server.topics.decoding import Decoder
 from headwater.server.topics.places import Place
 from headwater.server.topics.shapes import (
     ClusterShape,
@@ -18,7 +17,6 @@ from headwater.server.topics.shapes import (
     SubjectVersions,
     TopicShape,
 )
-from headwater.server.topics.versions import Schemas
 
 _AT_ONCE = 4  # who asks more waits: a broker that is away must not hold up the server
 _MOST = 200  # messages in one answer
@@ -29,6 +27,10 @@ class _One:
     """A cluster with its registry."""
 
     def __init__(self, place: Place, scrubber: Scrubber) -> None:
+        # An HTTP client takes a third of a second to import: those without a cluster do without.
+        from headwater.server.topics.decoding import Decoder  # noqa: PLC0415
+        from headwater.server.topics.versions import Schemas  # noqa: PLC0415
+
         self.place, self.broker = place, Broker(place)
         self.schemas = Schemas(place) if place.registry else None
         self.decoder = Decoder(self.schemas.registry if self.schemas else None, scrubber)
