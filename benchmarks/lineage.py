@@ -56,6 +56,7 @@ class Target:
     def __init__(self, name: str, url: str, pids: list[int], size) -> None:
         self.name, self.url, self.pids, self.size = name, url, pids, size
         self.figures: dict[str, float] = {}
+        self.sizes: dict[str, int] = {}  # of answers, in bytes
 
     def run(self, verb: str, *options: str) -> list[dict]:
         """Run one verb of lineage_bench.py and give its measurements."""
@@ -75,6 +76,7 @@ class Target:
     def read(self, graph: str, note: str = "") -> None:
         for one in self.run("read", "--graph", graph, "-n", "21"):
             self.figures[one["what"] + note] = one["p50_ms"]
+            self.sizes[one["what"] + note] = one["bytes"]
 
 
 _REST = 3.0  # seconds until SQLite's log is emptied into its file; PostgreSQL's is not counted
@@ -268,10 +270,11 @@ def again(measured: list[Target]) -> list[str]:
         "## The cost of a question follows its answer, not the store",
         "",
         "The questions on `chain100`, before and after `dag1k`, `dag5k` and `dag20k` (26,000 jobs, "
-        "52,000 datasets, 1,000,000 columns) were stored beside it. Median, ms.",
+        "52,000 datasets, 1,000,000 columns) were stored beside it. Median, ms. Search and events ask of all that is stored, and their "
+        "answers grow: search finds nothing before, the last events were smaller.",
         "",
-        f"| Question | {head} |",
-        "|---|" + "---|" * (3 * len(measured)),
+        f"| Question | {head} | answer before | after |",
+        "|---|" + "---|" * (3 * len(measured) + 2),
     ]
     for what in AGAIN:
         cells = []
@@ -280,6 +283,8 @@ def again(measured: list[Target]) -> list[str]:
             after = target.figures.get(f"chain100: {what} (after dag20k)")
             known = before and after
             cells += [f"{before}", f"{after}", f"{after / before:.1f}" if known else ""]
+        for note in ("", " (after dag20k)"):
+            cells.append(f"{measured[0].sizes[f'chain100: {what}{note}'] / 1000:,.0f} KB")
         lines.append(f"| {what} | " + " | ".join(cells) + " |")
     return lines
 

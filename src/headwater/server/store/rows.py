@@ -50,6 +50,9 @@ def unpack_said(packed: bytes | None) -> Said:
 
 def hear(said: Said, facets: Facets, stamp: Stamp) -> bool:
     """Note which facets an event says; of two events the later decides. Tell if any is new."""
+    if not said:
+        said.update(dict.fromkeys(facets, stamp))
+        return bool(facets)
     changed = False
     for name in facets:
         before = said.get(name)

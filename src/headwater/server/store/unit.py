@@ -12,7 +12,7 @@ from uuid import UUID
 from headwater.server.store.database import Session, among, first
 from headwater.server.store.feed import Feed, pack_entries
 from headwater.server.store.log import Compressor
-from headwater.server.store.rows import DatasetRow, JobRow, RunIoRow, RunRow
+from headwater.server.store.rows import NEVER, DatasetRow, JobRow, RunIoRow, RunRow
 from headwater.server.store.tables import add, insert, upsert
 
 _MOST = 12_000  # rows of a kind kept at hand
@@ -282,6 +282,8 @@ class Unit:
     def source(self, name: str, url: str | None, time: int) -> None:
         """Note a data source, first and last told of at some time."""
         row = self.sources.get(name)
+        if row is not None and row[2] == url and row[4] <= time <= (row[6] or NEVER):
+            return
         if row is None:
             found = self.session.all("SELECT * FROM source WHERE name = ?", name)
             row = found[0] if found else (name, "POSTGRESQL", None, None, time, time, None)
