@@ -97,7 +97,8 @@ def report(found: dict[str, Any]) -> str:
         lines += [memory(*both) for both in zip(*found["memory"], strict=True)]
         lines.append(MEMORY_END)
     machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
-    return "\n".join([*lines, f"\nMeasured on {machine}.\n"])
+    load = f"the load average was {os.getloadavg()[1]:.1f} at the end"
+    return "\n".join([*lines, f"\nMeasured on {machine}; {load}.\n"])
 
 
 def starts(name: str, turns: list[dict[str, Any]]) -> str:
