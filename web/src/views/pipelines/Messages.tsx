@@ -78,7 +78,7 @@ function Table({ messages }: { messages: Message[] }) {
                     </button>
                   </td>
                   <td title={moment(one.at)}>{ago(one.at, now)}</td>
-                  {hasKeys && <Cell value={one.key?.value} />}
+                  {hasKeys && <Cell value={one.key?.value} kind="key" />}
                   <Value part={one.value} columns={columns} />
                 </tr>
                 {isOpen && (
@@ -112,10 +112,10 @@ function Value({ part, columns }: { part: Part | null; columns: string[] }) {
 const HIDDEN = "not shown: it cannot be decoded, and seems to hold a secret";
 const isHidden = (part: Part) => part.value === null && part.format === "hex";
 
-function Cell({ value }: { value: unknown }) {
+function Cell({ value, kind = "" }: { value: unknown; kind?: string }) {
   const told = cell(value);
   return (
-    <td className="cell" title={told}>
+    <td className={`cell ${kind}`} title={told}>
       {told}
     </td>
   );
