@@ -144,6 +144,8 @@ interface RowProps {
 function Row({ name, connector, job, isChosen, choose }: RowProps) {
   const { info, status } = connector;
   const className = info.config["connector.class"] ?? "";
+  // A worker's jobs speak as connectors do, and have to be sources or sinks there.
+  const isJob = className === "job";
   return (
     <tr aria-current={isChosen || undefined}>
       <td className="wide">
@@ -151,7 +153,7 @@ function Row({ name, connector, job, isChosen, choose }: RowProps) {
           <Icon name={info.type === "sink" ? "objects" : "stream"} />
           {name}
         </button>
-        <small>{info.type}</small>
+        <small>{isJob ? "job" : info.type}</small>
       </td>
       <td>
         <ConnectorState state={status.connector.state} />
@@ -163,7 +165,7 @@ function Row({ name, connector, job, isChosen, choose }: RowProps) {
       </td>
       {job ? <Flow job={job} /> : <NoFlow />}
       <td className="wide">
-        <small>{className}</small>
+        <span className="sub">{isJob ? (info.config["job.name"] ?? "") : className}</span>
       </td>
     </tr>
   );
