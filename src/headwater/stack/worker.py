@@ -23,6 +23,9 @@ def _variables(site: Site) -> dict[str, str]:
     return {
         "HEADWATER_HOME": str(site.home),
         "OPENLINEAGE_URL": f"http://{site.endpoint('server')}",
+        # Someone watches: that a worker was killed should show within seconds.
+        "HEADWATER_HEARTBEAT_SECONDS": "3",
+        "HEADWATER_LEASE_SECONDS": "15",
         "PYSPARK_SUBMIT_ARGS": f"{_SUBMIT} pyspark-shell",
         "SPARK_LOCAL_IP": HOST,
     }
