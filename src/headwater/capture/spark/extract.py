@@ -103,11 +103,16 @@ class Extractor:
         self._leaves = Leaves(catalogs, registries)
         self._sinks = Sinks(catalogs, self._leaves)
 
-    def stream(self, execution: Java, *, planned: bool) -> Described:
-        """A streaming query; its sink is known once the query is `planned`."""
+    def stream(
+        self, execution: Java, *, planned: bool, known: Described | None = None
+    ) -> Described:
+        """A streaming query; its sink is known once the query is `planned`.
+
+        What is `known` of it already is not read again: a huge plan takes its time.
+        """
         plan = execution.analyzedPlan()
-        lineage = analyze(str(plan.toJSON()))
-        datasets = self._inputs(plan, lineage)
+        lineage = known.lineage if known is not None else analyze(str(plan.toJSON()))
+        datasets = known.datasets if known is not None else self._inputs(plan, lineage)
         found = self._sinks.of_stream(execution, lineage.texts("topic")) if planned else ()
         return Described(lineage, datasets, self._written(found, plan, lineage))
 

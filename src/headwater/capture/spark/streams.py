@@ -154,7 +154,8 @@ class Streams:
             self._describe_run(stream, stream.described)
 
     def _tell(self, stream: Stream, *, planned: bool, tell: bool = True) -> None:
-        described = self._extractor.stream(stream.execution, planned=planned)
+        known = stream.described
+        described = self._extractor.stream(stream.execution, planned=planned, known=known)
         stream.described = described
         self._describe_run(stream, described, tell=tell)
         if planned:
