@@ -86,8 +86,10 @@ function place(layers: string[][], sizes: ReadonlyMap<string, Size>): Map<string
     const rows = Math.max(...columns.map((column) => column.length));
     const extra = Math.min((tallest - height) / Math.max(1, rows), BETWEEN_NODES * 3);
     const top = (tallest - height - extra * rows) / 2;
-    for (const column of columns) {
-      let y = top;
+    const step = height / Math.max(1, rows) + extra;
+    for (const [number, column] of columns.entries()) {
+      // Every other column stands half a step lower, so that lines pass between its nodes.
+      let y = top + (number % 2) * (step / 2);
       for (const id of column) {
         found.set(id, { x, y: Math.round(y) });
         y += (sizes.get(id)?.height ?? 0) + BETWEEN_NODES + extra;
