@@ -59,6 +59,18 @@ def test_names_are_joined_over_several_steps(api: Api) -> None:
     assert api.get("/namespaces/db/datasets")["totalCount"] == 1
 
 
+@pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
+def test_the_first_by_name_tells_what_only_one_can(api: Api, order: tuple[int, ...]) -> None:
+    told = [
+        dataset_event(1, dataset("root", symlinks=symlinks(("db", "b"), ("db", "a")))),
+        dataset_event(2, dataset("b", documentation=facet(description="of b"))),
+        dataset_event(2, dataset("a", documentation=facet(description="of a"))),
+    ]
+    for place in order:
+        api.send(told[place])
+    assert api.dataset("root")["description"] == "of a"
+
+
 def test_s3a_and_s3n_are_s3(api: Api) -> None:
     api.send(run_event("COMPLETE", 1, run="w", job="write", outputs=[dataset("x", "s3a://lake")]))
     api.send(run_event("COMPLETE", 2, run="r", job="read", inputs=[dataset("x", "s3n://lake")]))

@@ -69,6 +69,8 @@ def shown_rows(reading: Reading, members: Members) -> dict[int, Row]:
     places = reading.namespaces({row[2] for rows in members.values() for row in rows})
     found: dict[int, Row] = {}
     for root, rows in members.items():
+        if len(rows) > 1:  # where names differ in what only one can tell, the first by name does
+            rows.sort(key=lambda row: (places[row[2]], row[3]))
         for _, member, place, name, created, updated, source, text, lifecycle, facets in rows:
             space = places[place]
             row = Row(root, space, name, created, updated, source or space, text, lifecycle,

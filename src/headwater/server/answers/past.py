@@ -149,11 +149,13 @@ def dataset_rows(reading: Reading, naming: Naming, roots: Iterable[int]) -> dict
     """Datasets under the names they had."""
     members = naming.members(roots)
     rows = reading.session.all(
-        "SELECT id, created_at, updated_at, source, description, lifecycle, facets FROM dataset "
-        "WHERE id = ANY(?)", [*members],
+        "SELECT namespace, name, id, created_at, updated_at, source, description, lifecycle, "
+        "facets FROM dataset WHERE id = ANY(?)", [*members],
     )  # fmt: skip
+    places = reading.namespaces({row[0] for row in rows})
+    rows.sort(key=lambda row: (places[row[0]], row[1]))
     found: dict[int, datasets.Row] = {}
-    for member, created, updated, source, text, lifecycle, facets in rows:
+    for _, _, member, created, updated, source, text, lifecycle, facets in rows:
         root = members[member]
         name = naming.name(root)
         row = datasets.Row(
