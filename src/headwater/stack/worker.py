@@ -1,5 +1,6 @@
 """The pipeline's worker: one Spark application beside the services that it reads and writes."""
 
+import os
 import sys
 
 from headwater.stack.ports import HOST
@@ -24,8 +25,8 @@ def _variables(site: Site) -> dict[str, str]:
         "HEADWATER_HOME": str(site.home),
         "OPENLINEAGE_URL": f"http://{site.endpoint('server')}",
         # Someone watches: that a worker was killed should show within seconds.
-        "HEADWATER_HEARTBEAT_SECONDS": "3",
-        "HEADWATER_LEASE_SECONDS": "15",
+        "HEADWATER_HEARTBEAT_SECONDS": os.environ.get("HEADWATER_HEARTBEAT_SECONDS", "3"),
+        "HEADWATER_LEASE_SECONDS": os.environ.get("HEADWATER_LEASE_SECONDS", "15"),
         "PYSPARK_SUBMIT_ARGS": f"{_SUBMIT} pyspark-shell",
         "SPARK_LOCAL_IP": HOST,
     }
