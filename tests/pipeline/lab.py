@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import KafkaException, Producer
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.pipeline.config import parse
@@ -60,6 +61,13 @@ class Lab:
         try:
             return sum(end_offsets(self.settings.bootstrap, topic).values())
         except KafkaException:  # no one has made it yet
+            return 0
+
+    def archived(self, place: str) -> int:
+        """How many records a place of JSON files holds; none before the first file is there."""
+        try:
+            return self.spark.read.json(place).count()
+        except AnalysisException:
             return 0
 
     def settled(self, topic: str) -> int:

@@ -37,7 +37,7 @@ def test_every_order_is_everywhere_once_on_a_cluster(worker: WorkerProcess, lab:
     table = "demo_ib.default.crates"
     eventually(lambda: lab.table(table).count() >= count, 180)
     place = "s3a://fh-dev-bucket/crates"
-    eventually(lambda: lab.spark.read.json(place).count() >= count, 180)
+    eventually(lambda: lab.archived(place) >= count, 180)
     rows, objects = lab.table(table), lab.spark.read.json(place)
     assert rows.count() == rows.select("order_id").distinct().count() == count
     assert objects.count() == objects.select("order_id").distinct().count() == count

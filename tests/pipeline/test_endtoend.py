@@ -42,7 +42,7 @@ def test_every_order_is_everywhere_once(lab: Lab) -> None:
     count = lab.settled("orders")
     lab.wait(lambda: lab.table("demo_ib.default.orders").count() >= count)
     archive = "s3a://fh-dev-bucket/orders"
-    lab.wait(lambda: lab.spark.read.json(archive).count() >= count)
+    lab.wait(lambda: lab.archived(archive) >= count)
     assert stats.query is not None
     stats.query.processAllAvailable()
     stats.stop()

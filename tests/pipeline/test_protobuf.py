@@ -149,7 +149,7 @@ def test_every_order_of_a_protobuf_topic_is_everywhere_once(lab: Lab) -> None:
     count = lab.settled("pallets")
     table, place = "demo_ib.default.pallets", "s3a://fh-dev-bucket/pallets"
     lab.wait(lambda: lab.spark.catalog.tableExists(table) and lab.table(table).count() >= count)
-    lab.wait(lambda: lab.spark.read.json(place).count() >= count)
+    lab.wait(lambda: lab.archived(place) >= count)
     rows, objects = lab.table(table), lab.spark.read.json(place)
     for found in (rows, objects):
         assert found.count() == found.select("order_id").distinct().count() == count

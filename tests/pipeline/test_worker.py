@@ -126,7 +126,7 @@ def test_state_in_an_object_store_survives_the_worker(
 
 
 def _archived(lab: Lab) -> int:
-    return lab.spark.read.json("s3a://fh-dev-bucket/parcels").count()
+    return lab.archived("s3a://fh-dev-bucket/parcels")
 
 
 def test_others_client_manages_the_worker(worker: WorkerProcess) -> None:
