@@ -45,6 +45,7 @@ from headwater.server.api.topics import KafkaTopics
 from headwater.server.consume import Topic, TopicReader
 from headwater.server.guard import Guard, guarded
 from headwater.server.live import Live
+from headwater.server.memory import give_back
 from headwater.server.metrics import LAPSED, timer
 from headwater.server.scrubbing import Scrubber
 from headwater.server.service import Service
@@ -107,7 +108,7 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
     store = Store(settings.store, AliasRules(settings.aliases), Scrubber(settings.mask))
     store.writer.change(_first_namespace).result()
     live = Live(store.database, settings.live_check)
-    store.writer.committed = live.nudge
+    store.writer.committed, store.writer.rested = live.nudge, give_back
     clusters, topics = _clusters(settings), Topics(settings.kafka, store.scrubber)
     is_open = settings.open or is_loopback(settings.host)
     guard = Guard(store, is_open=is_open, rate=settings.rate)

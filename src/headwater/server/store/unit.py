@@ -15,7 +15,7 @@ from headwater.server.store.log import Compressor
 from headwater.server.store.rows import NEVER, DatasetRow, JobRow, RunIoRow, RunRow
 from headwater.server.store.tables import add, insert, upsert
 
-_MOST = 12_000  # rows of a kind kept at hand
+_MOST = 6_000  # rows of a kind kept at hand
 _COUNTED = (
     "namespace", "dataset", "job", "run", "event", "schema", "field_name", "mapping", "feed",
 )  # fmt: skip

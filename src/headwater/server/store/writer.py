@@ -52,6 +52,7 @@ class Writer:
         self._thread = threading.Thread(target=self._loop, name="writer", daemon=True)
         self._closed = False
         self.committed: Callable[[], None] | None = None  # told when those who watch have news
+        self.rested: Callable[[], None] | None = None  # told when nothing was written for a while
         self._known: set[bytes] = set()  # digests of events that are stored already
         self._taken, self._tend_at = 0, _GROWN  # events since the start, and when to tend
         self._thread.start()
@@ -105,6 +106,8 @@ class Writer:
             except queue.Empty:
                 is_idle = True
                 self._look_after(self._database.rest)
+                if self.rested is not None:
+                    self.rested()
                 continue
             is_idle = False
             if task is None:
