@@ -250,7 +250,10 @@ def report(measured: list[Target]) -> str:
         figures = [target.figures.get(what) for target in measured]
         first = figures[0]
         ratio = "" if not first else (first / marquez if unit == "/s" else marquez / first)
-        cells = ["" if f is None else f"{f:,.3g} {unit}" for f in figures]
+        cells = [
+            "" if f is None else f"{f:,.0f} {unit}" if f >= 1000 else f"{f:.3g} {unit}"
+            for f in figures
+        ]
         lines.append(
             f"| {what} | {marquez:,g} {unit} | {'≥' if unit == '/s' else '≤'} {goal:,g} {unit} | "
             + " | ".join(cells)
@@ -270,8 +273,8 @@ def again(measured: list[Target]) -> list[str]:
         "## The cost of a question follows its answer, not the store",
         "",
         "The questions on `chain100`, before and after `dag1k`, `dag5k` and `dag20k` (26,000 jobs, "
-        "52,000 datasets, 1,000,000 columns) were stored beside it. Median, ms. Search and events ask of all that is stored, and their "
-        "answers grow: search finds nothing before, the last events were smaller.",
+        "52,000 datasets, 1,000,000 columns) were stored beside it. Median, ms. Two ask of all that is stored: the last events were "
+        "smaller before, and of the names that hold a text the best are chosen among more.",
         "",
         f"| Question | {head} | answer before | after |",
         "|---|" + "---|" * (3 * len(measured) + 2),
