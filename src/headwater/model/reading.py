@@ -6,7 +6,7 @@ from msgspec import Raw
 from xxhash import xxh3_128_digest
 
 from headwater.model.checks import Checker
-from headwater.model.events import DatasetPart, Event, decode, make_event, read_parts
+from headwater.model.events import Body, DatasetPart, Event, decode, make_event, read_parts
 
 _ROOM = 16 * 2**20  # bytes of datasets that are remembered
 _ENOUGH = 48  # bytes by which a part is mostly found
@@ -34,26 +34,25 @@ class EventReader:
         Raises: EventRejected, naming the field and the reason; nothing is half accepted.
         """
         body = decode(raw)
-        rest = raw
-        for where, side in (("inputs", body.inputs), ("outputs", body.outputs)):
-            key = where, xxh3_128_digest(side)
+        keys, rest = _keys(body), raw
+        for key, side in ((keys["inputs"], body.inputs), (keys["outputs"], body.outputs)):
             if key in self._young or key in self._old:
                 rest = _without(rest, bytes(side))
         clean = self._scrub(raw, rest)
         if clean is not raw:
             body = decode(clean)
-        event = make_event(clean, body, self._parts)
+            keys = _keys(body)
+        event = make_event(clean, body, lambda side, where: self._parts(side, keys[where]))
         self._checker.check(event)
         return event
 
-    def _parts(self, side: Raw, where: str) -> list[DatasetPart]:
-        key = where, xxh3_128_digest(side)
+    def _parts(self, side: Raw, key: _Key) -> list[DatasetPart]:
         known = self._young.get(key)
         if known is not None:
             return known
         known = self._old.get(key)
         if known is None:
-            known = read_parts(side.copy(), where)
+            known = read_parts(side.copy(), key[0])
             for part in known:
                 self._checker.check_part(part)
         self._room -= len(memoryview(side))
@@ -61,6 +60,12 @@ class EventReader:
             self._old, self._young, self._room = self._young, {}, _ROOM // 2
         self._young[key] = known
         return known
+
+
+def _keys(body: Body) -> dict[str, _Key]:
+    """By what the two sides of an event are remembered: where they stand, and what they say."""
+    sides = (("inputs", body.inputs), ("outputs", body.outputs))
+    return {where: (where, xxh3_128_digest(side)) for where, side in sides}
 
 
 def _without(text: bytes, part: bytes) -> bytes:

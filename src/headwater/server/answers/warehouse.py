@@ -60,7 +60,7 @@ def _named(reading: Reading, roots: list[int]) -> dict[int, list[Any]]:
         "SELECT d.root, d.id, n.name, d.name, d.updated_at FROM dataset d "
         "JOIN namespace n ON n.id = d.namespace JOIN dataset r ON r.id = d.root "
         "WHERE NOT r.hidden AND (d.root IN (SELECT root FROM dataset WHERE id <> root) "
-        f"OR d.root IN ({', '.join('?' * len(roots)) or 'NULL'}))", *roots,
+        "OR d.root = ANY(?))", roots,
     )  # fmt: skip
     found: dict[int, list[Any]] = {}
     for row in rows:

@@ -134,7 +134,7 @@ class Writer:
     def _look_after(self, how: Callable[[], None]) -> None:
         try:
             how()
-        except self._database.errors as error:
+        except self._database.refusal as error:  # whatever it is, writing goes on
             _log.warning("the store could not be looked after: %s", error)
 
     def _commit(self, batch: list[_Task]) -> None:
