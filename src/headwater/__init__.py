@@ -1,5 +1,6 @@
 """Headwater: live end-to-end data lineage for streaming pipelines."""
 
+from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -7,7 +8,8 @@ from headwater.errors import HeadwaterError, SparkMissing
 from headwater.version import __version__
 
 if TYPE_CHECKING:
-    from headwater.capture.attach import Capture, attach
+    from headwater.capture.attach import attach
+    from headwater.capture.classic import Capture
 
 __all__ = ["Capture", "HeadwaterError", "__version__", "attach"]
 
@@ -17,7 +19,6 @@ def __getattr__(name: str) -> Any:
     if name in ("Capture", "attach"):
         if find_spec("pyspark") is None:
             raise SparkMissing
-        from headwater.capture import attach as module  # noqa: PLC0415
-
-        return getattr(module, name)
+        module = "attach" if name == "attach" else "classic"
+        return getattr(import_module(f"headwater.capture.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,7 +13,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 import headwater
 from capture.receiver import Receiver
 from capture.subjects import Subjects
-from headwater.capture.attach import Capture, Detached
+from headwater.capture.attach import Detached
+from headwater.capture.classic import Capture
 
 Event = dict[str, Any]
 
@@ -318,6 +319,40 @@ def test_table_is_one_dataset_by_stream_and_by_batch(
     ]
     assert reported == [str(row[0]) for row in snapshots]
     assert progress["sources"][0]["endOffset"] == {"logOffset": 0}
+
+
+def test_batch_write_tells_how_much_it_wrote(
+    spark: SparkSession, captured: Receiver, tmp_path: Path
+) -> None:
+    spark.range(3).write.parquet(str(tmp_path / "counted"))
+    job = f"capture_tests.execute_insert_into_hadoop_fs_relation_command.{tmp_path.name}_counted"
+    told = ended(captured, job)["outputs"][0]["outputFacets"]["outputStatistics"]
+    files = [*(tmp_path / "counted").glob("*.parquet")]
+    assert told["rowCount"] == 3
+    assert told["fileCount"] == len(files)
+    assert told["size"] == sum(file.stat().st_size for file in files)
+
+
+def test_batch_write_tells_the_snapshot_that_it_made(
+    spark: SparkSession, captured: Receiver
+) -> None:
+    job = "capture_tests.append_data.db_left"
+    spark.sql("create table ice.db.left (id bigint) using iceberg")
+    for rows in (2, 5):
+        spark.range(rows).writeTo("ice.db.left").append()
+    spark.sql(
+        "call ice.system.rewrite_data_files('db.left', options => map('min-input-files','1'))"
+    )
+    spark.range(7).writeTo("ice.db.left").append()
+    captured.wait_for(lambda found: found.types(job).count("COMPLETE") == 3)
+    made = spark.sql("select snapshot_id from ice.db.left.snapshots where operation = 'append'")
+    ends = [e for e in captured.events if e["job"]["name"] == job and e["eventType"] == "COMPLETE"]
+    left = [e["outputs"][0] for e in ends]
+    assert [one["outputFacets"]["outputStatistics"]["rowCount"] for one in left] == [2, 5, 7]
+    told = [one["facets"]["version"]["datasetVersion"] for one in left]
+    assert told == [str(row[0]) for row in made.collect()]
+    told = [e["run"]["facets"]["headwater_progress"]["snapshots"] for e in ends]
+    assert told == [[str(row[0])] for row in made.collect()]
 
 
 def test_row_level_changes_name_their_columns(spark: SparkSession, captured: Receiver) -> None:

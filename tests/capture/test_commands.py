@@ -45,3 +45,15 @@ def test_unchanged_application_is_captured(
     types = receiver.types(job)
     assert (types[0], types[-1]) == ("START", "COMPLETE")
     assert receiver.types("test_app")[-1] == "FAIL"
+
+
+@pytest.mark.parametrize(("how", "code", "last"), [("quit", 4, "FAIL"), ("endure", 0, "COMPLETE")])
+def test_exit_code_decides_how_the_application_ended(
+    tmp_path: Path, receiver: Receiver, how: str, code: int, last: str
+) -> None:
+    """Whichever way it is told, and not by a `sys.exit` that the application itself catches."""
+    headwater = (sys.executable, "-m", "headwater.cli.main", "run", "--url", receiver.url)
+    app = (str(APPS / "batch.py"), how)
+    with running(tmp_path, receiver.url, *headwater, *app, HEADWATER_RUN="1") as process:
+        assert process.exit_code() == code, process.text()
+    assert receiver.types("test_app")[-1] == last

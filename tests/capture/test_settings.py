@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from openlineage.client.generated import (
     column_lineage_dataset,
+    dataset_version_dataset,
     error_message_run,
     job_type_job,
+    output_statistics_output_dataset,
     parent_run,
     processing_engine_run,
     schema_dataset,
     symlinks_dataset,
 )
 
-import headwater
-from headwater.capture.attach import Detached
 from headwater.capture.facets import SCHEMAS, own_facet
 from headwater.capture.settings import Settings, read_settings
 from headwater.errors import BadSetting
@@ -57,8 +57,10 @@ def test_every_setting_is_documented() -> None:
 def test_schema_addresses_are_those_of_openlineage() -> None:
     classes: list[Any] = [
         column_lineage_dataset.ColumnLineageDatasetFacet,
+        dataset_version_dataset.DatasetVersionDatasetFacet,
         error_message_run.ErrorMessageRunFacet,
         job_type_job.JobTypeJobFacet,
+        output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet,
         parent_run.ParentRunFacet,
         processing_engine_run.ProcessingEngineRunFacet,
         schema_dataset.SchemaDatasetFacet,
@@ -71,13 +73,3 @@ def test_schema_addresses_are_those_of_openlineage() -> None:
 def test_own_facets_have_a_schema(name: str) -> None:
     schema = json.loads((DOCS / "facets" / f"headwater_{name}.json").read_text())
     assert schema["$id"] == own_facet(name)["_schemaURL"]
-
-
-class ConnectSession:
-    """A session without a JVM, as Spark Connect's is."""
-
-
-def test_connect_session_gets_a_clear_message(caplog: pytest.LogCaptureFixture) -> None:
-    capture = headwater.attach(ConnectSession())  # type: ignore[arg-type]
-    assert isinstance(capture, Detached)
-    assert "Spark Connect" in caplog.text

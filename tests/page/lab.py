@@ -211,8 +211,11 @@ def batch(at: datetime, *, failing: bool = False) -> list[Event]:
         end = event("FAIL", "supplier_stats", run, at + took, streaming=False, sql=SQL,
                     inputs=(source,), errorMessage=error(why))  # fmt: skip
     else:
+        left = facet("1-0-2/OutputStatisticsOutputDatasetFacet.json", rowCount=240, size=18_450,
+                     fileCount=2)  # fmt: skip
+        output = {**written(DAILY, HOURLY), "outputFacets": {"outputStatistics": left}}
         end = event("COMPLETE", "supplier_stats", run, at + took, streaming=False, sql=SQL,
-                    inputs=(source,), outputs=(written(DAILY, HOURLY),))  # fmt: skip
+                    inputs=(source,), outputs=(output,))  # fmt: skip
     return [event("START", "supplier_stats", run, at, streaming=False, sql=SQL), end]
 
 

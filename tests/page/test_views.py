@@ -64,6 +64,9 @@ def test_a_table_leads_to_details_and_to_the_graph(page: Page) -> None:
     expect(page.get_by_role("row")).to_have_count(2)
     page.get_by_role("link", name="failed").click()
     expect(page.locator("main")).to_contain_text("is being replaced by another writer")
+    page.goto("/runs?state=COMPLETED")
+    page.get_by_role("link", name="completed").first.click()
+    expect(page.locator("main")).to_contain_text("240 rows, 18.4 KB in 2 files")
 
 
 def test_a_job_shows_its_throughput_and_a_table_its_snapshots_with_their_offsets(

@@ -1,6 +1,5 @@
 """The worker: Kafka Connect's API, and nothing lost or twice when it is killed."""
 
-import json
 import os
 import random
 import time
@@ -11,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from page.browser import launched, opened
+from page.connectors import deployed, run_through
 from pipeline.lab import Lab
 from pipeline.process import WorkerProcess
 from pipeline.renamed import renamed
@@ -199,31 +199,8 @@ def test_the_page_deploys_pauses_restarts_stops_and_deletes(
     ):
         page.goto("/pipelines")
         expect(page.locator("main")).to_contain_text("Headwater worker")
-        page.get_by_role("button", name="Deploy …").click()
-        editor = page.get_by_role("dialog")
-        text = editor.get_by_label("Definition, as JSON")
-        text.fill(json.dumps({"name": "seen", "config": config}))
-        editor.get_by_role("button", name="Check").click()
-        expect(editor.get_by_role("alert")).to_contain_text("topics")
-        text.fill(json.dumps({"name": "seen", "config": {**config, "topics": "silent"}}))
-        editor.get_by_role("button", name="Deploy", exact=True).click()
-        row = page.get_by_role("row", name="seen")
-        expect(row).to_contain_text("running")
-        row.get_by_role("button", name="seen").click()
-        panel = page.get_by_label("Connector seen")
+        panel = deployed(page, "seen", config, {"topics": "silent"})
         expect(panel).to_contain_text("******")
         expect(panel).not_to_contain_text("open sesame")
-        panel.get_by_role("button", name="Pause").click()
-        expect(row).to_contain_text("paused")
-        panel.get_by_role("button", name="Resume").click()
-        expect(row).to_contain_text("running")
-        sure = page.get_by_role("dialog")
-        for deed, state in (("Restart", "running"), ("Stop", "stopped"), ("Resume", "running")):
-            panel.get_by_role("button", name=deed).click()
-            if deed != "Resume":
-                sure.get_by_role("button", name=deed).click()
-            expect(row).to_contain_text(state)
-        panel.get_by_role("button", name="Delete").click()
-        sure.get_by_role("button", name="Delete").click()
-        expect(row).to_have_count(0)
+        run_through(page, "seen")
     assert "seen" not in worker.get("/connectors")

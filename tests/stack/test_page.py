@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from page.browser import axe_script, launched, opened, violations
+from page.connectors import deployed, run_through
 from server.process import ServerProcess
 from stack.platform import Platform
 from stack.topics import BIG, fill
@@ -141,30 +142,9 @@ def test_the_page_runs_connectors_of_real_kafka_connect(page: Page, tmp_path: Pa
     }
     page.goto("/pipelines")
     expect(page.locator("main")).to_contain_text("Kafka Connect")
-    page.get_by_role("button", name="Deploy …").click()
-    editor = page.get_by_role("dialog")
-    text = editor.get_by_label("Definition, as JSON")
-    text.fill(json.dumps({"name": "seen", "config": config}))
-    editor.get_by_role("button", name="Check").click()
-    expect(editor.get_by_role("alert")).to_contain_text("topic")
-    text.fill(json.dumps({"name": "seen", "config": {**config, "topic": "shown-connect"}}))
-    editor.get_by_role("button", name="Deploy", exact=True).click()
-    row = page.get_by_role("row", name=re.compile("^seen"))
-    expect(row).to_contain_text("running")
-    row.get_by_role("button", name="seen").click()
-    panel = page.get_by_label("Connector seen")
+    panel = deployed(page, "seen", config, {"topic": "shown-connect"})
     expect(panel).to_contain_text("FileStreamSourceConnector")
     expect(panel).not_to_contain_text("hunter2")
-    sure = page.get_by_role("dialog")
-    deeds = (("Pause", "paused"), ("Resume", "running"), ("Stop", "stopped"), ("Resume", "running"))
-    for deed, state in (*deeds, ("Restart", "running")):
-        panel.get_by_role("button", name=deed).click()
-        if deed in ("Stop", "Restart"):
-            sure.get_by_role("button", name=deed).click()
-        expect(row).to_contain_text(state)
-    expect(row.get_by_label("task running")).to_be_visible()
-    panel.get_by_role("button", name="Delete").click()
-    sure.get_by_role("button", name="Delete").click()
-    expect(row).to_have_count(0)
+    run_through(page, "seen")
     page.goto("/pipelines/topic?cluster=kafka&topic=shown-connect")
     expect(page.locator(".messages")).to_contain_text("two")

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -21,8 +21,8 @@ class Ending(Protocol):
     def interrupted(self, by: str) -> None:
         """A signal asks the process to end; it may or may not obey."""
 
-    def failed(self, error: BaseException) -> None:
-        """An exception reached the top of the main thread."""
+    def failed(self, error: BaseException | None) -> None:
+        """An exception is about to end the main thread; with None, one before it did not."""
 
     def over(self, *, in_handler: bool = False) -> None:
         """The process ends now; in a signal's handler nobody may talk to the JVM."""
@@ -36,6 +36,8 @@ class Endings:
         self._previous: dict[signal.Signals, Any] = {}
         self._excepthook = sys.excepthook
         sys.excepthook = self._uncaught
+        self._exit = sys.exit
+        sys.exit = self._exiting
         atexit.register(self._ending.over)
         if threading.current_thread() is threading.main_thread():
             for number in _SIGNALS:
@@ -48,6 +50,8 @@ class Endings:
         atexit.unregister(self._ending.over)
         if sys.excepthook == self._uncaught:
             sys.excepthook = self._excepthook
+        if sys.exit == self._exiting:
+            sys.exit = self._exit
         if threading.current_thread() is threading.main_thread():
             for number, previous in self._previous.items():
                 if signal.getsignal(number) == self._signalled:
@@ -64,6 +68,12 @@ class Endings:
             self._ending.over(in_handler=True)
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
+
+    def _exiting(self, status: Any = None, /) -> NoReturn:
+        """What stands for `sys.exit`: at exit, Python tells nobody the code."""
+        if threading.current_thread() is threading.main_thread():
+            self._ending.failed(None if status in (None, 0) else SystemExit(status))
+        self._exit(status)
 
     def _uncaught(
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None

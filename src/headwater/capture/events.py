@@ -1,5 +1,6 @@
 """OpenLineage events as plain JSON values: what is spooled, and what goes out."""
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -74,3 +75,9 @@ def run_event(
 def is_heartbeat(event: Event) -> bool:
     """Whether an event may be lost: it only says that a run goes on."""
     return event["eventType"] == Moment.RUNNING and not event["inputs"] and not event["outputs"]
+
+
+def snake(name: str) -> str:
+    """`OverwriteByExpression` as `overwrite_by_expression`."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
+    return re.sub(r"[^A-Za-z0-9]+", "_", spaced).strip("_").lower()

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from headwater.capture.datasets.naming import Dataset
 from headwater.capture.events import PRODUCER, Event, RunName
 from headwater.capture.plan.lineage import Edge
@@ -14,8 +16,10 @@ SCHEMAS = {
     name: f"{_SPEC}/{version}/{name}.json#/$defs/{name}"
     for name, version in {
         "ColumnLineageDatasetFacet": "1-2-0",
+        "DatasetVersionDatasetFacet": "1-0-1",
         "ErrorMessageRunFacet": "1-0-1",
         "JobTypeJobFacet": "2-0-4",
+        "OutputStatisticsOutputDatasetFacet": "1-0-2",
         "ParentRunFacet": "1-2-0",
         "ProcessingEngineRunFacet": "1-1-1",
         "SchemaDatasetFacet": "1-2-0",
@@ -25,6 +29,16 @@ SCHEMAS = {
 
 # Beyond this many entries, what holds for all columns is said once for the dataset.
 _MOST_ENTRIES = 5_000
+
+
+class Written(Struct, frozen=True):
+    """What one write left in its dataset, as far as it is known."""
+
+    rows: int | None = None
+    size: int | None = None
+    files: int | None = None
+    snapshot: str | None = None
+
 
 Datasets = Mapping[int, tuple[Dataset, ...]]
 Columns = Iterable[tuple[str, frozenset[Edge]]]
@@ -64,6 +78,26 @@ def dataset_json(dataset: Dataset, **facets: Any) -> Event:
         found["symlinks"] = symlinks(dataset)
     found.update({name: value for name, value in facets.items() if value})
     return {"namespace": dataset.namespace, "name": dataset.name, "facets": found}
+
+
+def with_written(output: Event, written: Written) -> Event:
+    """An event's output with what was written into it: how much, and which version that made."""
+    counts = {"rowCount": written.rows, "size": written.size, "fileCount": written.files}
+    counts = {name: value for name, value in counts.items() if value is not None}
+    told = dict(output)
+    if counts:
+        statistics = facet(SCHEMAS["OutputStatisticsOutputDatasetFacet"], **counts)
+        told["outputFacets"] = {"outputStatistics": statistics}
+    if written.snapshot is not None:
+        version = facet(SCHEMAS["DatasetVersionDatasetFacet"], datasetVersion=written.snapshot)
+        told["facets"] = {**output["facets"], "version": version}
+    return told
+
+
+def batch_progress(written: Written) -> dict[str, Any]:
+    """How far a batch write came, at its end: all it wrote, and the snapshot that holds it."""
+    snapshots = [written.snapshot] if written.snapshot else []
+    return own_facet("progress", rows=written.rows or 0, snapshots=snapshots, sources=[])
 
 
 def column_lineage(

@@ -21,7 +21,7 @@ class Progress:
         """Take in one of Spark's reports."""
         self._report = report
         self._batches += 1
-        self._rows += int(report.get("numInputRows") or 0)
+        self._rows += int(_total(report, "numInputRows") or 0)
         for number, source in enumerate(_list(report, "sources")):
             self._started.setdefault(number, source.get("startOffset"))
 
@@ -40,9 +40,9 @@ class Progress:
             batchId=report.get("batchId"),
             batches=self._batches,
             rows=self._rows,
-            inputRows=report.get("numInputRows"),
-            inputRowsPerSecond=_number(report.get("inputRowsPerSecond")),
-            processedRowsPerSecond=_number(report.get("processedRowsPerSecond")),
+            inputRows=_total(report, "numInputRows"),
+            inputRowsPerSecond=_number(_total(report, "inputRowsPerSecond")),
+            processedRowsPerSecond=_number(_total(report, "processedRowsPerSecond")),
             batchDurationMs=_duration(report),
             watermark=(report.get("eventTime") or {}).get("watermark"),
             stateRows=_sum(report, "numRowsTotal"),
@@ -63,6 +63,13 @@ class Progress:
             "latestOffset": _offset(source.get("latestOffset")),
             "lag": _number(metrics.get("maxOffsetsBehindLatest")),
         }
+
+
+def _total(report: Mapping[str, Any], key: str) -> Any:
+    """A figure of all sources together; in Spark Connect only each has its own."""
+    if key in report:
+        return report[key]
+    return sum((source[key] for source in _list(report, "sources") if source.get(key)), start=0)
 
 
 def _duration(report: Mapping[str, Any]) -> int | None:

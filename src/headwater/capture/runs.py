@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from headwater.capture import facets
 from headwater.capture.events import Event, Moment, RunName, run_event
+from headwater.capture.facets import Written
 from headwater.capture.progress import Progress
 
 # Ids of ended runs that are kept, so that a late word on one of them starts nothing.
@@ -96,6 +97,17 @@ class Runs:
                 run.progress = run.progress or Progress(str(report.get("id")))
                 run.progress.add(report)
                 run.progress.committed(snapshots)
+
+    def wrote(self, run_id: str, written: Written) -> None:
+        """What a write has left: its end tells of it."""
+        with self._lock:
+            run = self._runs.get(run_id)
+            if run is None:
+                return
+            for key, output in run.outputs.items():
+                run.outputs[key] = facets.with_written(output, written)
+            if written.snapshot is not None:
+                run.run_facets["headwater_progress"] = facets.batch_progress(written)
 
     def beat(self) -> None:
         """Send the heartbeats that are due."""

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from headwater.capture.attach import Capture, attach
+from headwater.capture.attach import attach
+from headwater.capture.classic import Capture
 
 _KEY = "spark.headwater.url"
 

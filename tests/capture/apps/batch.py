@@ -1,5 +1,6 @@
 """Batch writes; how the driver goes on after the first is the argument."""
 
+import contextlib
 import os
 import sys
 import time
@@ -27,3 +28,8 @@ if how == "wait":
     time.sleep(600)
 if how == "raise":
     raise ValueError("after the write")
+if how in ("endure", "quit"):
+    with contextlib.suppress(SystemExit):
+        sys.exit(2)
+if how == "quit":
+    raise SystemExit(4)

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Run } from "../api/types";
 import { kindOf } from "./kinds";
 import { pulseOfRun, shownState, stateOf } from "./state";
-import { ago, short, span } from "./words";
+import { ago, amount, short, span } from "./words";
 
 const AT = "2026-03-02T08:00:00Z";
 const NOW = Date.parse(AT);
@@ -63,4 +63,11 @@ test("datasets are known by where they live", () => {
   expect(kindOf("s3://warehouse", "default/orders")).toBe("table");
   expect(kindOf("s3://bucket", "orders")).toBe("objects");
   expect(kindOf("postgres://h:5432", "db.t")).toBe("database");
+});
+
+test("what was written is told as far as it is known", () => {
+  expect(amount(3, 1234, 1)).toBe("3 rows, 1.23 KB in 1 file");
+  expect(amount(1, null, null)).toBe("1 row");
+  expect(amount(null, 999, 12)).toBe("999 bytes in 12 files");
+  expect(amount(null, null, null)).toBe("");
 });

@@ -46,3 +46,22 @@ export function moment(at: number | string | null): string {
 export function clock(at: number, now: number): string {
   return DAY.format(at) === DAY.format(now) ? CLOCK.format(at) : moment(at);
 }
+
+/** How much was written: "3 rows, 1.2 KB in 1 file"; empty where nothing is told. */
+export function amount(rows: number | null, bytes: number | null, files: number | null): string {
+  const told = [rows !== null && plural(rows, "row"), bytes !== null && size(bytes)];
+  const text = told.filter(Boolean).join(", ");
+  return files === null ? text : `${text} in ${plural(files, "file")}`.trim();
+}
+
+function plural(count: number, what: string): string {
+  return `${short(count)} ${what}${count === 1 ? "" : "s"}`;
+}
+
+function size(bytes: number): string {
+  const units = ["bytes", "KB", "MB", "GB", "TB"];
+  let left = bytes;
+  let unit = 0;
+  for (; left >= 1000 && unit < units.length - 1; unit++) left /= 1000;
+  return `${unit === 0 ? left : left.toPrecision(3)} ${units[unit]}`;
+}

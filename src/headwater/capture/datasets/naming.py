@@ -4,7 +4,9 @@ A dataset on a file system is named by its physical location, so that everyone w
 it, by whatever catalog, reports the same one; a catalog's name for it is a symlink.
 """
 
+import json
 import re
+from collections.abc import Iterator, Mapping
 from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
@@ -62,6 +64,23 @@ def topic(servers: str, name: str) -> Dataset:
     return Dataset(f"kafka://{address if ':' in address else f'{address}:9092'}", name)
 
 
+def topics(options: Mapping[str, str]) -> Iterator[Dataset]:
+    """The topics that Kafka's options subscribe to."""
+    servers = options.get("kafka.bootstrap.servers", "")
+    if "subscribe" in options:
+        names = [name.strip() for name in options["subscribe"].split(",")]
+    elif "assign" in options:
+        names = sorted(_assigned(options["assign"]))
+    else:
+        names = [options["subscribepattern"]] if "subscribepattern" in options else []
+    for name in names:
+        yield topic(servers, name)
+
+
+def _assigned(assign: str) -> set[str]:
+    return set(json.loads(assign))
+
+
 def location(uri: str) -> Dataset:
     """Files at a place: bucket and key, host and path, or a local path."""
     parts = urlsplit(uri)
@@ -102,6 +121,16 @@ def metastore(uris: str, name: str) -> Symlink:
 def glue(region: str, account: str, database: str, table: str) -> Symlink:
     """A table's name in AWS Glue."""
     return Symlink(f"arn:aws:glue:{region}:{account}", f"table/{database}/{table}")
+
+
+def from_options(options: Mapping[str, str], told: tuple[str, ...] = ()) -> tuple[Dataset, ...]:
+    """Sinks that options name, Kafka, JDBC or a path; the option `topic` comes before rows."""
+    if "kafka.bootstrap.servers" in options:
+        names = (options["topic"],) if options.get("topic") else told
+        return tuple(topic(options["kafka.bootstrap.servers"], name) for name in names)
+    if "url" in options and "dbtable" in options:
+        return (jdbc(options["url"], options["dbtable"]),)
+    return (location(options["path"]),) if "path" in options else ()
 
 
 def jdbc(url: str, table: str) -> Dataset:

@@ -1,5 +1,6 @@
 """Follows batch actions: one child job for each write, named as OpenLineage's listener does."""
 
+import contextlib
 import re
 import time
 import uuid
@@ -8,15 +9,19 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
 from headwater.capture import facets
 from headwater.capture.datasets.naming import Dataset
-from headwater.capture.events import JobName, Moment, RunName
+from headwater.capture.events import JobName, Moment, RunName, snake
 from headwater.capture.plan.rules.writes import LAZY as WRITES
 from headwater.capture.runs import Runs
 from headwater.capture.spark.executions import MICRO_BATCH, Executions
 from headwater.capture.spark.extract import Described, Extractor
 from headwater.capture.spark.jvm import Java, call, class_name, message, stack_trace
 from headwater.capture.spark.streams import Streams
+from headwater.capture.spark.written import written
 
 # Commands that run another command for the writing itself, which is reported instead.
 _WRAPPERS = frozenset(
@@ -63,6 +68,7 @@ class Batches:
         self._under_way: dict[int, Write] = {}
         self._missing: dict[int, float] = {}
         self._over: deque[int] = deque(maxlen=64)
+        self._application_id = str(session.sparkContext().applicationId())
 
     def poll(self) -> None:
         """Tell of the writes that were under way the last time as well, and still are."""
@@ -84,7 +90,7 @@ class Batches:
         begun = self._under_way.pop(identity, None)
         if begun is not None:
             self._recent.append((at, begun.key))
-            self._end(begun.run, error)
+            self._end(begun.run, execution, duration_ns, error)
             return
         plan = call(execution, "analyzed")
         if plan is None or class_name(plan) not in WRITES:
@@ -101,7 +107,7 @@ class Batches:
         ago = timedelta(seconds=time.monotonic() - at, microseconds=duration_ns / 1_000)
         run = self._start(execution, session, described, output, datetime.now(UTC) - ago)
         self._runs.describe(run.run_id, described.inputs(), described.outputs(), tell=False)
-        self._end(run, error)
+        self._end(run, execution, duration_ns, error)
 
     def _begin(self, number: int, execution: Java) -> None:
         plan = call(execution, "analyzed")
@@ -152,11 +158,16 @@ class Batches:
         )
         return run
 
-    def _end(self, run: RunName, error: Java | None) -> None:
-        if error is None:
-            self._runs.end(run.run_id, Moment.COMPLETE)
-        else:
+    def _end(self, run: RunName, execution: Java, duration_ns: int, error: Java | None) -> None:
+        """The end of a write, with what it has left."""
+        if error is not None:
             self._runs.end(run.run_id, Moment.FAIL, message(error), stack_trace(error))
+            return
+        with contextlib.suppress(Py4JError, PySparkException):  # it has ended, come what may
+            table = self._extractor.table(execution.analyzed())
+            left = written(execution, table, self._application_id, duration_ns)
+            self._runs.wrote(run.run_id, left)
+        self._runs.end(run.run_id, Moment.COMPLETE)
 
     def _stitch(
         self, described: Described, adopted: frozenset[tuple[int, ...]], session: Java
@@ -183,12 +194,6 @@ def _job(execution: Java, output: Dataset, parent: JobName) -> JobName:
     node = str(execution.sparkPlan().nodeName())
     suffix = re.sub(r"[^A-Za-z0-9]+", "_", _tail(output)).strip("_")
     return JobName(parent.namespace, f"{parent.name}.{snake(node)}.{suffix}")
-
-
-def snake(name: str) -> str:
-    """`OverwriteByExpression` as `overwrite_by_expression`."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
-    return re.sub(r"[^A-Za-z0-9]+", "_", spaced).strip("_").lower()
 
 
 def _tail(output: Dataset) -> str:

@@ -55,12 +55,9 @@ class Catalogs:
         return self._location(table)
 
     def _location(self, table: Java) -> str | None:
-        inner = table
-        for _ in range(_MOST_WRAPPERS):
-            inner = call(inner, "table")
-            found = call(inner, "location")
-            if found is not None:
-                return str(found)
+        inner = iceberg(table)
+        if inner is not None:
+            return str(inner.location())
         properties = call(table, "properties")
         place = properties.get("location") if properties is not None else None
         return str(place) if place else None
@@ -115,6 +112,15 @@ class Catalogs:
     def _hadoop_value(self, key: str) -> str | None:
         value = self._hadoop.get(key)
         return str(value) if value else None
+
+
+def iceberg(table: Java) -> Java | None:
+    """Iceberg's own table inside Spark's, if it is one."""
+    for _ in range(_MOST_WRAPPERS):
+        table = call(table, "table")
+        if call(table, "location") is not None:
+            return table
+    return None
 
 
 def _attempt(thing: Java, method: str, argument: Java) -> Java | None:

@@ -130,6 +130,10 @@ class Extractor:
         written = self._written(found, query, lineage)
         return Described(lineage, datasets, written), lineage.adopted
 
+    def table(self, plan: Java) -> Java | None:
+        """The table that a batch write is into, where a catalog plugin has it."""
+        return self._sinks.table(plan)
+
     def refreshed(self, described: Described) -> Described:
         """The same query with the schemas that its topics have in the registry by now."""
         datasets = {

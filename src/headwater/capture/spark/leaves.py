@@ -1,6 +1,5 @@
 """Names the leaves of a plan: which datasets each one reads."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 
@@ -137,7 +136,7 @@ class Leaves:
         return [naming.location(str(path.toString())) for path in seq(paths)] if paths else []
 
     def _topics(self, options: Mapping[str, str]) -> list[Dataset]:
-        found = list(topics(options))
+        found = list(naming.topics(options))
         self.registries.note(options, found)
         return found
 
@@ -155,20 +154,3 @@ def _ids(leaf: Java) -> tuple[int, ...]:
     text = str(leaf.output().mkString("\0"))
     found = (_ID.search(part) for part in text.split("\0") if part)
     return tuple(int(match[1]) for match in found if match)
-
-
-def topics(options: Mapping[str, str]) -> Iterator[Dataset]:
-    """The topics that Kafka's options subscribe to."""
-    servers = options.get("kafka.bootstrap.servers", "")
-    if "subscribe" in options:
-        names = [name.strip() for name in options["subscribe"].split(",")]
-    elif "assign" in options:
-        names = sorted(_assigned(options["assign"]))
-    else:
-        names = [options["subscribepattern"]] if "subscribepattern" in options else []
-    for name in names:
-        yield naming.topic(servers, name)
-
-
-def _assigned(assign: str) -> set[str]:
-    return set(json.loads(assign))

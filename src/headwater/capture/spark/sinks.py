@@ -22,29 +22,31 @@ class Sinks:
     def of_command(self, plan: Java, topics: tuple[str, ...] = ()) -> tuple[Dataset, ...]:
         """The datasets that a batch command writes; `topics` are those its rows name."""
         if class_name(plan) == "SaveIntoDataSourceCommand":
-            return _from_options(string_map(plan.options()), topics)
+            return naming.from_options(string_map(plan.options()), topics)
         return _some(self._of_command(plan))
 
     def _of_command(self, plan: Java) -> Dataset | None:
         kind = class_name(plan)
-        if kind in _V2_WRITES:
-            return self._relation(plan.table())
-        if kind in ("DeleteFromTable", "UpdateTable"):
-            return self._relation(plan.table())
-        if kind == "MergeIntoTable":
-            return self._relation(plan.targetTable())
-        if kind in ("DeleteCommand", "UpdateCommand", "MergeIntoCommand"):
-            return self._relation(plan.target())
+        if kind in _TARGETS:
+            return self._relation(call(plan, _TARGETS[kind]))
         if kind == "InsertIntoHadoopFsRelationCommand":
             table = option(plan.catalogTable())
             place = str(plan.outputPath().toString())
             return self._catalogs.v1(table) if table is not None else naming.location(place)
-        if kind in ("CreateTableAsSelect", "ReplaceTableAsSelect"):
+        if kind in _CREATES:
             return self._created(plan)
         table = call(plan, "table") or call(plan, "tableDesc")
         if table is not None and class_name(table) == "CatalogTable":
             return self._catalogs.v1(table)
         return None
+
+    def table(self, plan: Java) -> Java | None:
+        """The table of a catalog plugin that a batch command writes, as Spark holds it."""
+        kind = class_name(plan)
+        if kind in _CREATES:
+            return _loaded(call(plan, "name"))
+        target = call(plan, _TARGETS[kind]) if kind in _TARGETS else None
+        return call(_unaliased(target), "table") if target is not None else None
 
     def of_stream(self, execution: Java, topics: tuple[str, ...] = ()) -> tuple[Dataset, ...]:
         """The datasets that a streaming query writes; none for foreachBatch, console, memory."""
@@ -64,7 +66,7 @@ class Sinks:
             return (naming.location(match[1]) if table is None else self._catalogs.v1(table),)
         options = string_map(call(write, "writeOptions"))
         if class_name(sink) in ("KafkaTable", "KafkaSink") or "kafka.bootstrap.servers" in options:
-            found = _from_options(options, topics)
+            found = naming.from_options(options, topics)
             self._leaves.registries.note(options, found)
             return found
         relation = option(call(write, "relation"))
@@ -79,38 +81,38 @@ class Sinks:
     def _created(self, plan: Java) -> Dataset | None:
         """A table made from a query: it is there by the time the command has succeeded."""
         name = call(plan, "name")
-        catalog, identifier = call(name, "catalog"), call(name, "identifier")
-        if catalog is None or identifier is None:
+        table = _loaded(name)
+        if name is None or table is None:
             return None
-        table = catalog.loadTable(identifier)
-        return self._catalogs.v2(table, str(catalog.name()), table_name(identifier))
+        return self._catalogs.v2(table, str(name.catalog().name()), table_name(name.identifier()))
 
 
-_V2_WRITES = frozenset(
-    {
-        "AppendData",
-        "OverwriteByExpression",
-        "OverwritePartitionsDynamic",
-        "ReplaceData",
-        "WriteDelta",
-    }
-)
+# Commands on a table that is there, by what they call it.
+_TARGETS = {
+    "AppendData": "table",
+    "OverwriteByExpression": "table",
+    "OverwritePartitionsDynamic": "table",
+    "ReplaceData": "table",
+    "WriteDelta": "table",
+    "DeleteFromTable": "table",
+    "UpdateTable": "table",
+    "MergeIntoTable": "targetTable",
+    "DeleteCommand": "target",
+    "UpdateCommand": "target",
+    "MergeIntoCommand": "target",
+}
+_CREATES = ("CreateTableAsSelect", "ReplaceTableAsSelect")
+
+
+def _loaded(name: Java | None) -> Java | None:
+    catalog, identifier = call(name, "catalog"), call(name, "identifier")
+    return catalog.loadTable(identifier) if catalog is not None and identifier is not None else None
 
 
 def _unaliased(relation: Java) -> Java:
     while class_name(relation) == "SubqueryAlias":
         relation = relation.child()
     return relation
-
-
-def _from_options(options: dict[str, str], topics: tuple[str, ...]) -> tuple[Dataset, ...]:
-    """Sinks that options name, Kafka, JDBC or a path; the option `topic` comes before rows."""
-    if "kafka.bootstrap.servers" in options:
-        names = (options["topic"],) if options.get("topic") else topics
-        return tuple(naming.topic(options["kafka.bootstrap.servers"], name) for name in names)
-    if "url" in options and "dbtable" in options:
-        return (naming.jdbc(options["url"], options["dbtable"]),)
-    return _some(naming.location(options["path"]) if "path" in options else None)
 
 
 def _some(dataset: Dataset | None) -> tuple[Dataset, ...]:

@@ -4,12 +4,12 @@ import { Link } from "wouter";
 import { get } from "../../api/client";
 import { datasetLink, jobId, jobLink, lineageLink } from "../../api/names";
 import { often } from "../../api/queries";
-import type { LineageEvent, Run, VersionedDataset } from "../../api/types";
+import type { Facets, LineageEvent, Run, VersionedDataset } from "../../api/types";
 import { StateBadge } from "../../components/StateBadge";
 import { Failure, Waiting } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
-import { errorOf, pulseOfRun, record, shownState } from "../../graph/state";
-import { moment, short, span } from "../../graph/words";
+import { errorOf, figure, pulseOfRun, record, shownState } from "../../graph/state";
+import { amount, moment, short, span } from "../../graph/words";
 import { useNow } from "../../live/now";
 import { Level, Section } from "../lineage/PanelParts";
 import { lagOf } from "../lineage/pulseLine";
@@ -113,15 +113,22 @@ function Versions({ title, found }: { title: string; found: VersionedDataset[] }
   return (
     <Section title={title}>
       <ul className="links">
-        {found.map(({ datasetVersionId: one }) => (
+        {found.map(({ datasetVersionId: one, facets }) => (
           <li key={one.namespace + one.name}>
             <Link href={datasetLink(one)}>{one.name}</Link>
             <small>
-              {one.namespace} · version {one.version.slice(0, 8)}
+              {[one.namespace, `version ${one.version.slice(0, 8)}`, written(facets)]
+                .filter(Boolean)
+                .join(" · ")}
             </small>
           </li>
         ))}
       </ul>
     </Section>
   );
+}
+
+function written(facets: Facets): string {
+  const told = record(facets.outputStatistics);
+  return amount(figure(told.rowCount), figure(told.size), figure(told.fileCount));
 }

@@ -1,0 +1,131 @@
+"""Capture in a classic session: Spark's own listeners, and the plans in the driver's JVM."""
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headwater.capture.datasets.registries import Registries
+from headwater.capture.datasets.registry import Registry
+from headwater.capture.driver import SIGNAL_SECONDS, Driver
+from headwater.capture.endings import Endings
+from headwater.capture.events import Moment, snake
+from headwater.capture.guard import Guard
+from headwater.capture.parts import Parts
+from headwater.capture.restarts import Restarts
+from headwater.capture.settings import Settings
+from headwater.capture.spark.batches import Batches
+from headwater.capture.spark.executions import Executions
+from headwater.capture.spark.extract import Extractor
+from headwater.capture.spark.hooks import Hooks
+from headwater.capture.spark.listeners import ActionListener, StreamingListener
+from headwater.capture.spark.streams import Streams
+from headwater.capture.worker import Worker
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Capture:
+    """One observed Spark application."""
+
+    def __init__(
+        self, spark: "SparkSession", settings: Settings, ended: Callable[[], object]
+    ) -> None:
+        self._settings, self._ended = settings, ended
+        self._guard = Guard()
+        self._finished = threading.Lock()
+        self._ready = threading.Event()
+        session: Any = spark._jsparkSession
+        context = spark.sparkContext
+        name = snake(context.appName or "spark")
+        self._driver = Driver(settings, name, str(session.version()), self._finish)
+        self._runs, application = self._driver.runs, self._driver.run
+        usual = None
+        if settings.registry_url:
+            usual = Registry(settings.registry_url, settings.registry_auth)
+        self._registries = Registries(usual)
+        extractor = Extractor(session, self._registries)
+        # Threads that last: each thread that talks to the JVM costs a connection for good.
+        self._worker = Worker(self._guard, "headwater-capture", self._tick)
+        self._planner = Worker(self._guard, "headwater-plans")
+        restarts = Restarts(Path(settings.spool_dir).with_name("queries"))
+        self._streams = Streams(
+            session, self._runs, extractor, self._planner, application, restarts
+        )
+        self._parts = Parts(spark, self._runs, application)
+        executions = Executions(session, context._jvm)
+        self._batches = Batches(
+            session, self._runs, extractor, self._streams, self._parts.parent_of, executions
+        )
+        self._hooks = Hooks(
+            spark,
+            StreamingListener(self._streams, self._guard, self._worker),
+            ActionListener(self._batches, self._worker),
+            on_stop=self._context_stopping,
+            on_query_stop=self._streams.stopping,
+        )
+        self._endings = Endings(self._driver)
+        self._asked_at = time.monotonic()
+        self._ready.set()
+
+    def detach(self) -> None:
+        """Stop observing; runs that are under way are reported as ABORT."""
+        self._finish(Moment.COMPLETE, "capture was detached")
+
+    def part(self, name: str) -> AbstractContextManager["SparkSession"]:
+        """A session whose batch actions are told as those of a job inside this application."""
+        return self._parts.open(name, self._settle)
+
+    def _finish(self, moment: Moment, reason: str, *, settle: bool = True) -> None:
+        if not self._finished.acquire(blocking=False):
+            return
+        self._notice_dead_jvm()
+        if settle:
+            # The last actions may still be on their way from Spark's listener bus.
+            self._settle()
+        self._driver.abort_children(reason)
+        self._driver.end(moment, reason)
+        self._worker.close()
+        self._planner.close()
+        self._hooks.remove()
+        self._endings.remove()
+        self._driver.emitter.close()
+        self._ended()
+
+    def _context_stopping(self) -> None:
+        """`spark.stop()`: queries that live get no word from Spark, so they get it from here."""
+        self._settle()
+        self._runs.interrupted(SIGNAL_SECONDS)
+        self._driver.abort_children("the Spark context was stopped while the query was running")
+
+    def _settle(self) -> None:
+        """Wait until what Spark has told of its actions is told on."""
+        self._hooks.drain(self._settings.flush_seconds)
+        self._worker.drain(self._settings.flush_seconds)
+
+    def _tick(self) -> None:
+        if not self._ready.is_set():
+            return
+        self._notice_dead_jvm()
+        self._runs.beat()
+        if self._hooks.jvm_exit_code() is None:
+            self._batches.poll()
+        if self._registries and self._registry_is_due():
+            self._streams.refresh()
+
+    def _registry_is_due(self) -> bool:
+        now = time.monotonic()
+        due = now - self._asked_at >= self._settings.registry_seconds
+        self._asked_at = now if due else self._asked_at
+        return due
+
+    def _notice_dead_jvm(self) -> None:
+        code = self._hooks.jvm_exit_code()
+        if code is None:
+            return
+        reason = f"the driver's JVM ended with code {code}"
+        for run in self._runs.living():
+            self._runs.end(run.run_id, Moment.FAIL, reason)

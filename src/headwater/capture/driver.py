@@ -1,0 +1,95 @@
+"""The driver itself as a run: how an application begins and ends, whichever way it has Spark."""
+
+import os
+import time
+import traceback
+import uuid
+from typing import Protocol
+
+from headwater.capture import facets
+from headwater.capture.emitter import Emitter
+from headwater.capture.events import JobName, Moment, RunName
+from headwater.capture.runs import Runs
+from headwater.capture.settings import Settings
+
+# A signal that the driver outlives by this much did not end it.
+SIGNAL_SECONDS = 30.0
+
+
+class Finish(Protocol):
+    """What is called once, when the driver ends; in a signal's handler nothing can settle."""
+
+    def __call__(self, moment: Moment, reason: str, *, settle: bool = True) -> None:
+        """End everything."""
+
+
+class Driver:
+    """One application: its run, and the runs that it is the parent of."""
+
+    def __init__(self, settings: Settings, name: str, version: str, finish: Finish) -> None:
+        self.settings = settings
+        self.run = RunName(
+            str(uuid.uuid4()), JobName(settings.namespace, settings.app_name or name)
+        )
+        self.emitter = Emitter(settings)
+        self.runs = Runs(
+            self.emitter, heartbeat=settings.heartbeat_seconds, lease=settings.lease_seconds
+        )
+        self._finish = finish
+        self._error: BaseException | None = None
+        self._signal: str | None = None
+        self._signalled_at = 0.0
+        self._pid = os.getpid()
+        self._start(version)
+
+    def interrupted(self, by: str) -> None:
+        """Note a signal."""
+        self._signal, self._signalled_at = by, time.monotonic()
+        self.runs.interrupted(SIGNAL_SECONDS)
+
+    def failed(self, error: BaseException | None) -> None:
+        """Note the exception that ends the driver, if one does."""
+        self._error = error
+
+    def over(self, *, in_handler: bool = False) -> None:
+        """The driver ends: everything that still runs ends with it."""
+        if os.getpid() != self._pid:
+            return  # a forked child ends, not the driver
+        if time.monotonic() - self._signalled_at > SIGNAL_SECONDS:
+            self._signal = None
+        moment, reason = Moment.COMPLETE, "the driver ended while the query was running"
+        if self._signal or isinstance(self._error, KeyboardInterrupt):
+            # A call into Spark that a signal interrupts may raise anything.
+            moment, reason = Moment.ABORT, f"the driver was ended by {self._signal or 'SIGINT'}"
+        elif self._error is not None:
+            moment = Moment.FAIL
+        self._finish(moment, reason, settle=not in_handler)
+
+    def abort_children(self, reason: str) -> None:
+        """End the runs below the driver's own."""
+        for run in self.runs.living():
+            if run != self.run:
+                self.runs.end(run.run_id, Moment.ABORT, reason)
+
+    def end(self, moment: Moment, reason: str) -> None:
+        """End the driver's own run."""
+        run_id, error = self.run.run_id, self._error
+        if moment is Moment.FAIL and error is not None:
+            text = f"{type(error).__name__}: {error}".partition("\n\n")[0]
+            stack = "".join(traceback.format_exception(error))[:8_000]
+            self.runs.end(run_id, moment, text[:2_000], stack)
+        else:
+            self.runs.end(run_id, moment, None if moment is Moment.COMPLETE else reason)
+
+    def _start(self, version: str) -> None:
+        run_facets = {"processing_engine": facets.processing_engine(version)}
+        settings = self.settings
+        if settings.parent_run_id and settings.parent_job:
+            namespace, _, job = settings.parent_job.partition("/")
+            above = RunName(settings.parent_run_id, JobName(namespace, job))
+            run_facets["parent"] = facets.parent(above)
+        self.runs.start(
+            self.run,
+            job_facets={"jobType": facets.job_type("BATCH", "APPLICATION")},
+            run_facets=run_facets,
+        )
