@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from capture.jars import prepare_spark
+from capture.jars import find_java, prepare_spark
 from capture.receiver import Receiver
 from capture.tables import create_tables
 
@@ -17,6 +17,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--oracle-queries", type=int, default=60, help="random queries to try")
     parser.addoption("--tpc", default="tpch,tpcds", help="benchmarks for the oracle")
     parser.addoption("--tpcds-step", type=int, default=14, help="every how many queries of TPC-DS")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def java() -> None:
+    find_java()
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""How a streaming run went on, and the Iceberg snapshots it left: from what its events tell.
+"""How a streaming run went on, and the Iceberg snapshots that runs left: from what its events tell.
 
 The work is bounded: of a long run the latest events are looked at, and of many an even choice.
 """
@@ -17,7 +17,6 @@ from headwater.server.store.tables import OUTPUT
 
 _LATEST = 2_000  # events of a run that are looked at
 _POINTS = 300
-_RUNS = 10  # that wrote a dataset, the latest first
 _SNAPSHOTS = 50
 
 
@@ -58,20 +57,19 @@ def _point(time: int, facet: ProgressFacet) -> Point:
 
 def snapshots(reading: Reading, root: int) -> list[Snapshot]:
     """The latest snapshots of a dataset, newest first."""
-    runs = reading.session.all(
-        "SELECT DISTINCT r.id, r.uuid, r.updated_at FROM dataset d "
-        "JOIN run_io o ON o.dataset = d.id AND o.io = ? JOIN run r ON r.id = o.run "
-        "WHERE d.root = ? ORDER BY r.updated_at DESC LIMIT ?", OUTPUT, root, _RUNS,
+    rows = reading.session.all(
+        "SELECT DISTINCT e.time, s.seq, r.uuid FROM dataset d "
+        "JOIN run_io o ON o.dataset = d.id AND o.io = ? JOIN snapshot s ON s.run = o.run "
+        "JOIN event e ON e.seq = s.seq JOIN run r ON r.id = s.run "
+        "WHERE d.root = ? ORDER BY e.time DESC, s.seq DESC LIMIT ?", OUTPUT, root, _SNAPSHOTS,
     )  # fmt: skip
+    bodies = read_bodies(reading.session, [seq for _, seq, _ in rows])
     found: dict[str, Snapshot] = {}
-    for run, uuid, _ in runs:
-        if len(found) >= _SNAPSHOTS:
-            break
-        for time, facet in _progress(reading, _latest(reading, run, _POINTS)):
-            for one in reversed(facet.snapshots or []):
-                found.setdefault(one, Snapshot(one, moment(time), uuid_text(uuid)))
-    newest = sorted(found.values(), key=lambda one: one.at, reverse=True)
-    return newest[:_SNAPSHOTS]
+    for time, seq, uuid in rows:
+        facet = progress_of(bodies[seq]) if seq in bodies else None
+        for one in reversed((facet and facet.snapshots) or []):
+            found.setdefault(one, Snapshot(one, moment(time), uuid_text(uuid)))
+    return [*found.values()][:_SNAPSHOTS]
 
 
 def _latest(reading: Reading, run: int, most: int) -> list[Any]:
