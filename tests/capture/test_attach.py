@@ -1,5 +1,6 @@
 """A session under capture: runs, datasets and columns of streams and batch writes."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,21 @@ def test_bounded_query_completes(captured: Receiver, arriving: DataFrame, tmp_pa
     assert first["job"]["facets"]["jobType"]["emissionPattern"] == "PERIODIC"
     assert first["run"]["facets"]["headwater_lease"]["seconds"] == 60
     assert first["run"]["facets"]["parent"]["job"]["name"] == "capture_tests"
+
+
+def test_queries_leave_no_threads_behind(
+    captured: Receiver, arriving: DataFrame, tmp_path: Path
+) -> None:
+    """A driver that starts queries all day has as many threads and sockets as at first."""
+
+    def run(number: int) -> int:
+        place = tmp_path / str(number)
+        start(arriving, f"brief-{number}", place, availableNow=True).awaitTermination()
+        assert ended(captured, f"brief-{number}")["eventType"] == "COMPLETE"
+        return threading.active_count()
+
+    first, *later = [run(number) for number in range(5)]
+    assert max(later) <= first
 
 
 def test_restart_is_a_new_run_of_the_same_job(

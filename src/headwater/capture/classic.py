@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +21,17 @@ from headwater.capture.spark.batches import Batches
 from headwater.capture.spark.executions import Executions
 from headwater.capture.spark.extract import Extractor
 from headwater.capture.spark.hooks import Hooks
-from headwater.capture.spark.listeners import ActionListener, StreamingListener
+from headwater.capture.spark.jvm import Java
+from headwater.capture.spark.listeners import ActionListener
 from headwater.capture.spark.streams import Streams
 from headwater.capture.worker import Worker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+# How long the end of a query waits for what Spark still has to tell of its writes.
+_TOLD_SECONDS = 1.0
 
 
 class Capture:
@@ -62,9 +68,9 @@ class Capture:
         )
         self._hooks = Hooks(
             spark,
-            StreamingListener(self._streams, self._guard, self._worker),
             ActionListener(self._batches, self._worker),
             on_stop=self._context_stopping,
+            on_query_start=self._query_started,
             on_query_stop=self._streams.stopping,
         )
         self._endings = Endings(self._driver)
@@ -95,6 +101,17 @@ class Capture:
         self._driver.emitter.close()
         self._ended()
 
+    def _query_started(self, query: Java) -> None:
+        self._guard.run("a query's start", lambda: self._streams.started(query))
+
+    def _look(self) -> None:
+        """See which queries are over; what Spark has told of their writes goes before that."""
+        over = self._streams.look()
+        if over:
+            self._hooks.drain(_TOLD_SECONDS)
+        for run_id in over:
+            self._worker.do("a query's end", partial(self._streams.ended, run_id))
+
     def _context_stopping(self) -> None:
         """`spark.stop()`: queries that live get no word from Spark, so they get it from here."""
         self._settle()
@@ -104,15 +121,17 @@ class Capture:
     def _settle(self) -> None:
         """Wait until what Spark has told of its actions is told on."""
         self._hooks.drain(self._settings.flush_seconds)
+        self._worker.do("a last look", self._look)
         self._worker.drain(self._settings.flush_seconds)
 
     def _tick(self) -> None:
         if not self._ready.is_set():
             return
         self._notice_dead_jvm()
-        self._runs.beat()
         if self._hooks.jvm_exit_code() is None:
+            self._look()
             self._batches.poll()
+        self._runs.beat()
         if self._registries and self._registry_is_due():
             self._streams.refresh()
 

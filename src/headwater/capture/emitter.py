@@ -20,7 +20,7 @@ from headwater.capture.spool import Spool, abandoned
 
 log = logging.getLogger("headwater.capture")
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 10.0
 # Answers after which the same event would be refused again.
 _REFUSALS = frozenset({400, 404, 405, 413, 415, 422})
 
@@ -44,6 +44,7 @@ class Emitter:
         self._spool = Spool(self._base, self._name, self._limit)
         self._inherited: deque[Spool] = deque(abandoned(self._base, self._name, self._limit))
         self._wake = threading.Condition()
+        self._hurry = threading.Event()  # set when a pause after a failure should end
         self._closing = self._failing = False
         self.sent = self.refused = 0
         self._thread = threading.Thread(target=self._run, name="headwater-emitter", daemon=True)
@@ -71,6 +72,7 @@ class Emitter:
     def flush(self, seconds: float) -> bool:
         """Wait until all is delivered; gives up after `seconds`, or when nothing gets through."""
         deadline = time.monotonic() + (min(seconds, 1.0) if self._failing else seconds)
+        self._hurry.set()
         with self._wake:
             self._wake.notify()
         while self.waiting and time.monotonic() < deadline and self._thread.is_alive():
@@ -83,6 +85,7 @@ class Emitter:
         with self._wake:
             self._closing = True
             self._wake.notify()
+        self._hurry.set()
         self._thread.join(timeout=1.0)
         for spool in (*self._inherited, self._spool):
             spool.close()
@@ -101,8 +104,9 @@ class Emitter:
                 pause = _FIRST_PAUSE
                 spool.done(number)
             else:
-                with self._wake:
-                    self._wake.wait(timeout=pause)
+                # News do not shorten it: a job that tells much would ask all the time.
+                self._hurry.wait(timeout=pause)
+                self._hurry.clear()
                 pause = min(pause * 2, _LONGEST_PAUSE)
 
     def _connect(self) -> None:

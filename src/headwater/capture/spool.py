@@ -32,6 +32,8 @@ class Spool:
         self._guard = threading.Lock()
         self._files: dict[int, Path] = {}
         self._sizes: dict[int, int] = {}
+        self._heartbeats: dict[int, None] = {}
+        self._total = 0  # bytes: with a backend away for long, counting them anew takes time
         self._held: dict[int, Event] = {}  # what a full disk did not take
         self._next = 0
         self.dropped = 0
@@ -97,23 +99,21 @@ class Spool:
                 shutil.rmtree(self._folder, ignore_errors=True)
 
     def _make_room(self) -> None:
-        total = sum(self._sizes.values())
-        if total <= self._limit:
-            return
-        for number in [n for n, path in self._files.items() if path.stem.endswith(_HEARTBEAT)]:
-            total -= self._sizes[number]
-            self._forget(number)
+        while self._total > self._limit and self._heartbeats:
+            self._forget(next(iter(self._heartbeats)))
             self.dropped += 1
-            if total <= self._limit:
-                return
 
     def _remember(self, number: int, path: Path, size: int) -> None:
         self._files[number], self._sizes[number] = path, size
+        self._total += size
+        if path.stem.endswith(_HEARTBEAT):
+            self._heartbeats[number] = None
         self._next = max(self._next, number + 1)
 
     def _forget(self, number: int) -> None:
         path = self._files.pop(number, None)
-        self._sizes.pop(number, None)
+        self._total -= self._sizes.pop(number, 0)
+        self._heartbeats.pop(number, None)
         self._held.pop(number, None)
         if path is not None:
             path.unlink(missing_ok=True)

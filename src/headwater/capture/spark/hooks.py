@@ -1,14 +1,17 @@
 """Puts capture's listeners into a Spark session, and takes them out again."""
 
 from collections.abc import Callable
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from headwater.capture.spark.listeners import ActionListener, StreamingListener
+from headwater.capture.spark.jvm import Java
+from headwater.capture.spark.listeners import ActionListener
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,10 +25,10 @@ class Hooks:
     def __init__(
         self,
         spark: "SparkSession",
-        streaming: StreamingListener,
         action: ActionListener,
         *,
         on_stop: Callable[[], object],
+        on_query_start: Callable[[Java], object],
         on_query_stop: Callable[[str], object],
     ) -> None:
         context: Any = spark.sparkContext
@@ -33,13 +36,15 @@ class Hooks:
         self._session: Any = spark._jsparkSession
         _start_callbacks(self._gateway)
         self._action = action
-        wrapper = context._jvm.org.apache.spark.sql.streaming.PythonStreamingQueryListenerWrapper
-        self._streaming = wrapper(streaming)
-        self._session.streams().addListener(self._streaming)
         self._session.listenerManager().register(action)
-        self._stop, self._query_stop = context.stop, StreamingQuery.stop
+        self._stop = context.stop
         context.stop = self._wrap_stop(on_stop)
-        _set_query_stop(_wrap_query_stop(self._query_stop, on_query_stop))
+        # Writers and queries are Python objects made anew for each use: only a class can be told.
+        self._replaced = [
+            _replace(DataStreamWriter, "start", lambda made: _starting(made, on_query_start)),
+            _replace(DataStreamWriter, "toTable", lambda made: _starting(made, on_query_start)),
+            _replace(StreamingQuery, "stop", lambda made: _stopping(made, on_query_stop)),
+        ]
 
     def drain(self, seconds: float) -> None:
         """Wait until Spark has told its listeners everything that has happened."""
@@ -57,12 +62,12 @@ class Hooks:
 
     def remove(self) -> None:
         """Take the listeners out, if there still is something to take them out of."""
-        _set_query_stop(self._query_stop)
+        for owner, name, original in self._replaced:
+            setattr(owner, name, original)
         self._context.__dict__.pop("stop", None)
         if self.jvm_exit_code() is not None or self._context._jsc is None:
             return
         try:
-            self._session.streams().removeListener(self._streaming)
             self._session.listenerManager().unregister(self._action)
         except _GONE:
             return
@@ -77,14 +82,30 @@ class Hooks:
         return stop
 
 
-def _set_query_stop(stop: Callable[[StreamingQuery], None]) -> None:
-    """Queries are Python objects made anew for each use, so only their class can be told."""
-    StreamingQuery.stop = stop  # type: ignore[method-assign, assignment]
+_Function = Callable[..., Any]
 
 
-def _wrap_query_stop(
-    original: Callable[[StreamingQuery], None], on_stop: Callable[[str], object]
-) -> Callable[[StreamingQuery], None]:
+def _replace(
+    owner: type, name: str, wrap: Callable[[_Function], _Function]
+) -> tuple[type, str, _Function]:
+    """Put another function in a method's place; give what to put back."""
+    original: _Function = getattr(owner, name)
+    setattr(owner, name, wrap(original))
+    return owner, name, original
+
+
+def _starting(original: _Function, on_start: Callable[[Java], object]) -> _Function:
+    @wraps(original)
+    def start(*arguments: Any, **more: Any) -> Any:
+        query = original(*arguments, **more)
+        on_start(query._jsq)
+        return query
+
+    return start
+
+
+def _stopping(original: _Function, on_stop: Callable[[str], object]) -> _Function:
+    @wraps(original)
     def stop(query: StreamingQuery) -> None:
         on_stop(str(query.runId))
         original(query)

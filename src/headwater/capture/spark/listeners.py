@@ -1,4 +1,4 @@
-"""The two Java interfaces that Spark calls back through py4j, as thin as they can be.
+"""The Java interface that Spark calls back through py4j, as thin as it can be.
 
 A callback only notes what it was told; anything slow happens in capture's own threads, for
 Spark delivers to all listeners from one.
@@ -7,38 +7,9 @@ Spark delivers to all listeners from one.
 import time
 from typing import Any
 
-from headwater.capture.guard import Guard
 from headwater.capture.spark.batches import Batches
 from headwater.capture.spark.jvm import Java
-from headwater.capture.spark.streams import Streams
 from headwater.capture.worker import Worker
-
-
-class StreamingListener:
-    """Spark's StreamingQueryListener."""
-
-    def __init__(self, streams: Streams, guard: Guard, worker: Worker) -> None:
-        self._streams, self._guard, self._worker = streams, guard, worker
-
-    def onQueryStarted(self, event: Java) -> None:  # noqa: N802
-        """A query started."""
-        self._guard.run("a query's start", lambda: self._streams.started(event))
-
-    def onQueryProgress(self, event: Java) -> None:  # noqa: N802
-        """A micro-batch finished."""
-        self._guard.run("a query's progress", lambda: self._streams.progressed(event))
-
-    def onQueryIdle(self, event: Java) -> None:  # noqa: N802
-        """A trigger found nothing to do."""
-
-    def onQueryTerminated(self, event: Java) -> None:  # noqa: N802
-        """A query ended."""
-        self._worker.do("a query's end", lambda: self._streams.terminated(event))
-
-    class Java:
-        """What py4j needs to know."""
-
-        implements = ("org.apache.spark.sql.streaming.PythonStreamingQueryListener",)
 
 
 class ActionListener:

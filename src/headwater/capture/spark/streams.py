@@ -1,9 +1,13 @@
-"""Follows streaming queries: Spark's listener events in, the life of their runs out."""
+"""Follows streaming queries from their start, and tells the life of their runs.
+
+Queries are asked how far they are. A listener would be called inside each query's own thread when
+it starts, and every such thread keeps a connection to Python open, and a thread here, for good: a
+driver that starts many queries would come to an end of both.
+"""
 
 import json
 import threading
 from functools import partial
-from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -28,8 +32,11 @@ _FUNCTION_SINKS = frozenset({"ForeachBatchSink"})
 class Stream:
     """One start of one streaming query."""
 
-    def __init__(self, run: RunName, query_id: str, execution: Java) -> None:
-        self.run, self.query_id, self.execution = run, query_id, execution
+    def __init__(self, run: RunName, query: Java) -> None:
+        self.run, self.query = run, query
+        self.query_id = str(query.id().toString())
+        self.execution = execution = call(query, "streamingQuery") or query
+        self.heard = ""  # the moment of the last report that was read
         self.described: Described | None = None
         self.settled = threading.Event()
         self.snapshots: Snapshots | None = None
@@ -53,7 +60,6 @@ class Streams:
         parent: RunName,
         restarts: Restarts,
     ) -> None:
-        self._manager = session.streams()
         self._restarts = restarts
         self._runs, self._extractor, self._parent = runs, extractor, parent
         self._planner = planner
@@ -61,10 +67,10 @@ class Streams:
         self._streams: dict[str, Stream] = {}
         self._stopped: set[str] = set()
 
-    def started(self, event: Java) -> None:
-        """A query starts; called inside `start()`, so only what is quick happens here."""
-        run_id, query_id = str(event.runId().toString()), str(event.id().toString())
-        name = event.name() or f"{self._parent.job.name}.{query_id[:8]}"
+    def started(self, query: Java) -> None:
+        """A query has started; called where `start()` was, so only what is quick happens here."""
+        run_id, query_id = str(query.runId().toString()), str(query.id().toString())
+        name = query.name() or f"{self._parent.job.name}.{query_id[:8]}"
         run = RunName(run_id, JobName(self._parent.job.namespace, str(name)))
         self._runs.start(
             run,
@@ -77,33 +83,50 @@ class Streams:
                 "headwater_query": self._restarts.facet(query_id, run_id),
             },
         )
-        query = self._manager.get(query_id)
-        execution = call(query, "streamingQuery") or query
-        stream = self._streams[run_id] = Stream(run, query_id, execution)
+        stream = self._streams[run_id] = Stream(run, query)
         self._planner.do("a streaming plan", lambda: self._describe(stream))
 
-    def progressed(self, event: Java) -> None:
-        """A micro-batch is done."""
-        report: dict[str, Any] = json.loads(str(event.progress().json()))
-        run_id = str(report["runId"])
-        stream = self._streams.get(run_id)
-        committed = stream.snapshots.new() if stream and stream.snapshots else []
-        self._runs.progressed(run_id, report, committed)
-        if stream is not None and stream.settled.is_set() and not _planned(stream):
-            self._tell(stream, planned=True)
+    def look(self) -> list[str]:
+        """Ask every query how far it is; give the runs of those that are over."""
+        over = []
+        for run_id, stream in list(self._streams.items()):
+            is_active = stream.query.isActive()
+            self._hear(stream)
+            if not is_active:
+                over.append(run_id)
+        return over
 
-    def terminated(self, event: Java) -> None:
+    def ended(self, run_id: str) -> None:
         """A query is over; its last word may wait a little for its plan to be read."""
-        run_id = str(event.runId().toString())
-        error = option(event.exception())
         stream = self._streams.get(run_id)
+        if stream is None:
+            return
+        error = option(stream.query.exception())
         moment = Moment.FAIL if error is not None else self._peaceful_end(run_id, stream)
-        if stream is not None:
-            stream.settled.wait(_DESCRIBED_SECONDS)
-        reason = _reason(str(error)) if error is not None else None
-        self._runs.end(run_id, moment, reason, str(error)[:8_000] if error is not None else None)
+        stream.settled.wait(_DESCRIBED_SECONDS)
+        text = str(error.toString()) if error is not None else None
+        reason = _reason(text) if text is not None else None
+        self._runs.end(run_id, moment, reason, text[:8_000] if text is not None else None)
         self._streams.pop(run_id, None)
         self._stopped.discard(run_id)
+
+    def _hear(self, stream: Stream) -> None:
+        """Take in the reports that are new; a few micro-batches have ended since the last look."""
+        new = []
+        for report in reversed(stream.query.recentProgress()):
+            at = str(report.timestamp())
+            if at <= stream.heard:
+                break
+            new.append(report)
+        if not new:
+            return
+        stream.heard = str(new[0].timestamp())
+        committed = stream.snapshots.new() if stream.snapshots else []
+        for report in reversed(new):
+            self._runs.progressed(stream.run.run_id, json.loads(str(report.json())), committed)
+            committed = []
+        if stream.settled.is_set() and not _planned(stream):
+            self._tell(stream, planned=True)
 
     def stopping(self, run_id: str) -> None:
         """Someone asked a query to stop."""
@@ -135,8 +158,8 @@ class Streams:
         streams = [stream for stream in list(self._streams.values()) if stream.hands_over]
         return [stream for stream in streams if stream.runs_in(session)] or streams
 
-    def _peaceful_end(self, run_id: str, stream: Stream | None) -> Moment:
-        bounded = stream is not None and class_name(stream.execution.trigger()) in _BOUNDED
+    def _peaceful_end(self, run_id: str, stream: Stream) -> Moment:
+        bounded = class_name(stream.execution.trigger()) in _BOUNDED
         return Moment.COMPLETE if bounded and run_id not in self._stopped else Moment.ABORT
 
     def _describe(self, stream: Stream) -> None:
