@@ -145,9 +145,9 @@ milliseconds, without → with. Written by `benchmarks/capture.py`, a part of `m
 STARTS = """
 ## A query's start
 
-`start()` waits while a streaming listener hears of it: for capture that is timed by itself, too.
+`start()` returns when the query was noted: for capture that is timed by itself, too.
 
-| Listener | `start()` | extra | the slowest | in the listener |
+| Listener | `start()` | extra | the slowest | of it capture |
 |---|---|---|---|---|"""
 BATCHES = """
 ## A micro-batch each second

@@ -26,8 +26,8 @@ from pyspark.sql import DataFrame, SparkSession  # noqa: E402
 import headwater  # noqa: E402
 from capture.jars import prepare_spark  # noqa: E402
 from capture_plans import measure_plans  # noqa: E402
+from headwater.capture.classic import Capture  # noqa: E402
 from headwater.capture.official import LISTENER, with_listener  # noqa: E402
-from headwater.capture.spark.listeners import StreamingListener  # noqa: E402
 from headwater.stack import Settings, official_jar  # noqa: E402
 
 STARTS, BATCHES, WARM = 8, 15, 4
@@ -54,7 +54,7 @@ class Ours:
         self._spark = spark
         self._capture: Any = None
         self.waited: list[float] = []
-        StreamingListener.onQueryStarted = self._timed(StreamingListener.onQueryStarted)
+        Capture._query_started = self._timed(Capture._query_started)
 
     def on(self) -> None:
         self._capture = headwater.attach(self._spark)
@@ -65,9 +65,9 @@ class Ours:
             self._capture = None
 
     def _timed(self, told: Callable[..., None]) -> Callable[..., None]:
-        def started(listener: StreamingListener, event: Any) -> None:
+        def started(capture: Capture, query: Any) -> None:
             began = time.perf_counter()
-            told(listener, event)
+            told(capture, query)
             self.waited.append(round((time.perf_counter() - began) * 1000, 1))
 
         return started

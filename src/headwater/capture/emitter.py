@@ -21,6 +21,8 @@ from headwater.capture.spool import Spool, abandoned
 log = logging.getLogger("headwater.capture")
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 10.0
+# With more than these waiting, as after an outage, delivery leaves the job half of the time.
+_MANY = 100
 # Answers after which the same event would be refused again.
 _REFUSALS = frozenset({400, 404, 405, 413, 415, 422})
 
@@ -100,9 +102,12 @@ class Emitter:
                     if not self._closing and not len(self._spool):
                         self._wake.wait(timeout=5.0)
                 continue
+            began = time.monotonic()
             if self._deliver(event):
                 pause = _FIRST_PAUSE
                 spool.done(number)
+                if self.waiting > _MANY:
+                    self._hurry.wait(timeout=time.monotonic() - began)
             else:
                 # News do not shorten it: a job that tells much would ask all the time.
                 self._hurry.wait(timeout=pause)
