@@ -72,6 +72,7 @@ class Capture:
             on_stop=self._context_stopping,
             on_query_start=self._query_started,
             on_query_stop=self._streams.stopping,
+            on_query_end=self._query_over,
         )
         self._endings = Endings(self._driver)
         self._asked_at = time.monotonic()
@@ -103,6 +104,13 @@ class Capture:
 
     def _query_started(self, query: Java) -> None:
         self._guard.run("a query's start", lambda: self._streams.started(query))
+
+    def _query_over(self, run_id: str) -> None:
+        def note() -> None:
+            if not self._streams.over(run_id):
+                self._worker.do("a look", self._look)
+
+        self._guard.run("a query's end", note)
 
     def _look(self) -> None:
         """See which queries are over; what Spark has told of their writes goes before that."""

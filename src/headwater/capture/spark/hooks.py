@@ -30,6 +30,7 @@ class Hooks:
         on_stop: Callable[[], object],
         on_query_start: Callable[[Java], object],
         on_query_stop: Callable[[str], object],
+        on_query_end: Callable[[str], object],
     ) -> None:
         context: Any = spark.sparkContext
         self._context, self._gateway = context, context._gateway
@@ -43,7 +44,12 @@ class Hooks:
         self._replaced = [
             _replace(DataStreamWriter, "start", lambda made: _starting(made, on_query_start)),
             _replace(DataStreamWriter, "toTable", lambda made: _starting(made, on_query_start)),
-            _replace(StreamingQuery, "stop", lambda made: _stopping(made, on_query_stop)),
+            _replace(
+                StreamingQuery, "stop", lambda made: _stopping(made, on_query_stop, on_query_end)
+            ),
+            _replace(
+                StreamingQuery, "awaitTermination", lambda made: _awaiting(made, on_query_end)
+            ),
         ]
 
     def drain(self, seconds: float) -> None:
@@ -104,13 +110,30 @@ def _starting(original: _Function, on_start: Callable[[Java], object]) -> _Funct
     return start
 
 
-def _stopping(original: _Function, on_stop: Callable[[str], object]) -> _Function:
+def _stopping(
+    original: _Function, on_stop: Callable[[str], object], on_end: Callable[[str], object]
+) -> _Function:
     @wraps(original)
     def stop(query: StreamingQuery) -> None:
         on_stop(str(query.runId))
         original(query)
+        on_end(str(query.runId))
 
     return stop
+
+
+def _awaiting(original: _Function, on_end: Callable[[str], object]) -> _Function:
+    @wraps(original)
+    def await_termination(query: StreamingQuery, *arguments: Any, **more: Any) -> Any:
+        try:
+            is_over = original(query, *arguments, **more)
+        except Exception:  # not an interrupt: then the connection to the JVM is in mid-answer
+            on_end(str(query.runId))
+            raise
+        on_end(str(query.runId))
+        return is_over
+
+    return await_termination
 
 
 def _start_callbacks(gateway: Any) -> None:

@@ -37,6 +37,7 @@ class Stream:
         self.query_id = str(query.id().toString())
         self.execution = execution = call(query, "streamingQuery") or query
         self.heard = ""  # the moment of the last report that was read
+        self.hearing = threading.Lock()
         self.described: Described | None = None
         self.settled = threading.Event()
         self.snapshots: Snapshots | None = None
@@ -96,6 +97,17 @@ class Streams:
                 over.append(run_id)
         return over
 
+    def over(self, run_id: str) -> bool:
+        """Someone has waited for a query's end: note it before they go on, if that is quick."""
+        stream = self._streams.get(run_id)
+        if stream is None or stream.query.isActive():
+            return True
+        if stream.hands_over or not stream.settled.is_set():
+            return False
+        self._hear(stream)
+        self.ended(run_id)
+        return True
+
     def ended(self, run_id: str) -> None:
         """A query is over; its last word may wait a little for its plan to be read."""
         stream = self._streams.get(run_id)
@@ -111,6 +123,10 @@ class Streams:
         self._stopped.discard(run_id)
 
     def _hear(self, stream: Stream) -> None:
+        with stream.hearing:
+            self._take_in(stream)
+
+    def _take_in(self, stream: Stream) -> None:
         """Take in the reports that are new; a few micro-batches have ended since the last look."""
         new = []
         for report in reversed(stream.query.recentProgress()):
