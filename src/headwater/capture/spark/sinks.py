@@ -51,7 +51,7 @@ class Sinks:
     def of_stream(self, execution: Java, topics: tuple[str, ...] = ()) -> tuple[Dataset, ...]:
         """The datasets that a streaming query writes; none for foreachBatch, console, memory."""
         found = self._of_stream(execution, topics)
-        options = string_map(call(execution.logicalPlan(), "writeOptions"))
+        options = string_map(call(execution, "logicalPlan", "writeOptions"))
         namespace, name = options.get(_OWN_NAMESPACE), options.get(_OWN_NAME)
         if len(found) != 1 or not (namespace or name):
             return found
@@ -59,7 +59,7 @@ class Sinks:
 
     def _of_stream(self, execution: Java, topics: tuple[str, ...]) -> tuple[Dataset, ...]:
         sink = execution.sink()
-        write = execution.logicalPlan()
+        write = call(execution, "logicalPlan")  # none, if the query failed before it had one
         match = _PATH_SINK.match(str(sink.toString()))
         if match:
             table = option(call(write, "catalogTable"))
