@@ -58,9 +58,7 @@ class Capture:
         self._worker = Worker(self._guard, "headwater-capture", self._tick)
         self._planner = Worker(self._guard, "headwater-plans")
         restarts = Restarts(Path(settings.spool_dir).with_name("queries"))
-        self._streams = Streams(
-            session, self._runs, extractor, self._planner, application, restarts
-        )
+        self._streams = Streams(self._runs, extractor, self._planner, application, restarts)
         self._parts = Parts(spark, self._runs, application)
         executions = Executions(session, context._jvm)
         self._batches = Batches(

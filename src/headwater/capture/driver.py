@@ -2,7 +2,6 @@
 
 import os
 import time
-import traceback
 import uuid
 from typing import Protocol
 
@@ -33,14 +32,17 @@ class Driver:
         )
         self.emitter = Emitter(settings)
         self.runs = Runs(
-            self.emitter, heartbeat=settings.heartbeat_seconds, lease=settings.lease_seconds
+            self.emitter,
+            version,
+            heartbeat=settings.heartbeat_seconds,
+            lease=settings.lease_seconds,
         )
         self._finish = finish
         self._error: BaseException | None = None
         self._signal: str | None = None
         self._signalled_at = 0.0
         self._pid = os.getpid()
-        self._start(version)
+        self._start()
 
     def interrupted(self, by: str) -> None:
         """Note a signal."""
@@ -73,23 +75,15 @@ class Driver:
 
     def end(self, moment: Moment, reason: str) -> None:
         """End the driver's own run."""
-        run_id, error = self.run.run_id, self._error
-        if moment is Moment.FAIL and error is not None:
-            text = f"{type(error).__name__}: {error}".partition("\n\n")[0]
-            stack = "".join(traceback.format_exception(error))[:8_000]
-            self.runs.end(run_id, moment, text[:2_000], stack)
+        if moment is Moment.FAIL and self._error is not None:
+            self.runs.fail(self.run.run_id, self._error)
         else:
-            self.runs.end(run_id, moment, None if moment is Moment.COMPLETE else reason)
+            why = None if moment is Moment.COMPLETE else reason
+            self.runs.end(self.run.run_id, moment, why)
 
-    def _start(self, version: str) -> None:
-        run_facets = {"processing_engine": facets.processing_engine(version)}
-        settings = self.settings
+    def _start(self) -> None:
+        settings, above = self.settings, None
         if settings.parent_run_id and settings.parent_job:
             namespace, _, job = settings.parent_job.partition("/")
             above = RunName(settings.parent_run_id, JobName(namespace, job))
-            run_facets["parent"] = facets.parent(above)
-        self.runs.start(
-            self.run,
-            job_facets={"jobType": facets.job_type("BATCH", "APPLICATION")},
-            run_facets=run_facets,
-        )
+        self.runs.start(self.run, facets.job_type("BATCH", "APPLICATION"), parent=above)

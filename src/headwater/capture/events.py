@@ -80,4 +80,14 @@ def is_heartbeat(event: Event) -> bool:
 def snake(name: str) -> str:
     """`OverwriteByExpression` as `overwrite_by_expression`."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
-    return re.sub(r"[^A-Za-z0-9]+", "_", spaced).strip("_").lower()
+    return word(spaced).lower()
+
+
+def word(text: str) -> str:
+    """Any text as one word of a job's name."""
+    return re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")
+
+
+def tail(path: str) -> str:
+    """The last two parts of a path, as one word."""
+    return word("_".join(path.strip("/").split("/")[-2:]))

@@ -5,7 +5,6 @@ session's conf says whose actions they are, wherever in Spark they are asked abo
 """
 
 import threading
-import traceback
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -42,12 +41,12 @@ class Parts:
             yield _session_of_its_own(self._spark, run.run_id)
         except BaseException as error:
             settle()
-            text = f"{type(error).__name__}: {error}".partition("\n\n")[0]
-            stack = "".join(traceback.format_exception(error))[:8_000]
-            self._end(run, Moment.FAIL, text[:2_000], stack)
+            self._runs.fail(run.run_id, error)
+            self._forget(run)
             raise
         settle()
-        self._end(run, Moment.COMPLETE)
+        self._runs.end(run.run_id, Moment.COMPLETE)
+        self._forget(run)
 
     def parent_of(self, session: Java) -> RunName:
         """The run that an action of a session belongs to: a part's, else the application's."""
@@ -58,17 +57,9 @@ class Parts:
     def _start(self, run: RunName) -> None:
         with self._lock:
             self._living[run.run_id] = run
-        self._runs.start(
-            run,
-            job_facets={"jobType": facets.job_type("BATCH", "APPLICATION")},
-            run_facets={
-                "parent": facets.parent(self._application),
-                "processing_engine": facets.processing_engine(str(self._spark.version)),
-            },
-        )
+        self._runs.start(run, facets.job_type("BATCH", "APPLICATION"), parent=self._application)
 
-    def _end(self, run: RunName, moment: Moment, *why: str) -> None:
-        self._runs.end(run.run_id, moment, *why)
+    def _forget(self, run: RunName) -> None:
         with self._lock:
             self._living.pop(run.run_id, None)
 

@@ -7,6 +7,7 @@ however often there is news.
 
 import threading
 import time
+import traceback
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -46,8 +47,11 @@ class Run:
 class Runs:
     """Every run of one application that capture has seen start."""
 
-    def __init__(self, outlet: Outlet, *, heartbeat: float, lease: float) -> None:
+    def __init__(
+        self, outlet: Outlet, spark_version: str, *, heartbeat: float, lease: float
+    ) -> None:
         self._outlet = outlet
+        self._engine = facets.processing_engine(spark_version)
         self._heartbeat, self._lease = heartbeat, lease
         self._runs: dict[str, Run] = {}
         self._ended: dict[str, None] = {}
@@ -57,16 +61,19 @@ class Runs:
     def start(
         self,
         name: RunName,
+        kind: Mapping[str, Any],
         *,
-        job_facets: Mapping[str, Any],
-        run_facets: Mapping[str, Any],
+        parent: RunName | None = None,
+        more: Mapping[str, Any] | None = None,
         at: datetime | None = None,
     ) -> None:
-        """A run begins; the same run begins only once."""
+        """A run of a kind of job begins, with more facets; the same run begins only once."""
         with self._lock:
             if name.run_id in self._runs or name.run_id in self._ended:
                 return
-            run = self._runs[name.run_id] = Run(name, job_facets, run_facets)
+            above = {"parent": facets.parent(parent)} if parent is not None else {}
+            found = {**above, "processing_engine": self._engine, **(more or {})}
+            run = self._runs[name.run_id] = Run(name, {"jobType": kind}, found)
             self._send(run, Moment.START, at=at)
 
     def describe(
@@ -138,6 +145,12 @@ class Runs:
             # A backend may take the last event's datasets for the run's: say them again.
             self._send(run, moment, extra, datasets=True)
             return True
+
+    def fail(self, run_id: str, error: BaseException) -> None:
+        """A run ends by an error in Python."""
+        text = f"{type(error).__name__}: {error}".partition("\n\n")[0]
+        stack = "".join(traceback.format_exception(error))[:8_000]
+        self.end(run_id, Moment.FAIL, text[:2_000], stack)
 
     def living(self) -> list[RunName]:
         """The runs that have not ended, oldest first."""

@@ -1,7 +1,6 @@
 """Observes a session of Spark Connect by the commands that its client sends."""
 
 import logging
-import re
 import sys
 import threading
 import uuid
@@ -21,7 +20,7 @@ from headwater.capture.connect.commands import (
 from headwater.capture.connect.queries import Queries, Query
 from headwater.capture.driver import Driver
 from headwater.capture.endings import Endings
-from headwater.capture.events import JobName, Moment, RunName, snake
+from headwater.capture.events import JobName, Moment, RunName, snake, tail
 from headwater.capture.guard import Guard
 from headwater.capture.restarts import Restarts
 from headwater.capture.settings import Settings
@@ -52,9 +51,8 @@ class ConnectCapture:
         self._settings, self._ended = settings, ended
         self._guard = Guard()
         self._finished = threading.Lock()
-        self._version = str(spark.version)
         name = snake(Path(sys.argv[0]).stem) or "spark"
-        self._driver = Driver(settings, name, self._version, self._finish)
+        self._driver = Driver(settings, name, str(spark.version), self._finish)
         self._runs = self._driver.runs
         self._queries = Queries(self._runs, settings.heartbeat_seconds)
         self._restarts = Restarts(Path(settings.spool_dir).with_name("queries"))
@@ -79,9 +77,8 @@ class ConnectCapture:
         try:
             answer = self._execute(command, *arguments, **more)
         except BaseException as error:
-            text = f"{type(error).__name__}: {error}"
             for run in batch:
-                self._runs.end(run.run_id, Moment.FAIL, text[:2_000], text[:8_000])
+                self._runs.fail(run.run_id, error)
             raise
         for run in batch:
             self._runs.end(run.run_id, Moment.COMPLETE)
@@ -97,7 +94,7 @@ class ConnectCapture:
         write = batch_of(command)
         if write is None:
             return []
-        run = self._run(str(uuid.uuid4()), f"write.{_word(write.tail)}")
+        run = self._run(str(uuid.uuid4()), f"write.{tail(write.tail)}")
         self._start(run, write, facets.job_type("BATCH", "SQL_JOB"))
         return [run]
 
@@ -122,16 +119,8 @@ class ConnectCapture:
     def _start(self, run: RunName, write: Write, kind: dict[str, Any], **more: Any) -> None:
         notes = [{"kind": "unknown", "name": f"table {t}", "columns": []} for t in write.tables]
         notes.append({"kind": "unknown", "name": "a plan in a Connect server", "columns": ["*"]})
-        self._runs.start(
-            run,
-            job_facets={"jobType": kind},
-            run_facets={
-                "parent": facets.parent(self._driver.run),
-                "processing_engine": facets.processing_engine(self._version),
-                "headwater_capture": facets.own_facet("capture", notes=notes),
-                **more,
-            },
-        )
+        found = {"headwater_capture": facets.own_facet("capture", notes=notes), **more}
+        self._runs.start(run, kind, parent=self._driver.run, more=found)
         self._runs.describe(
             run.run_id,
             [facets.dataset_json(one) for one in write.inputs],
@@ -162,7 +151,3 @@ class ConnectCapture:
         self._endings.remove()
         self._driver.emitter.close()
         self._ended()
-
-
-def _word(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "_", "_".join(text.strip("/").split("/")[-2:])).strip("_")

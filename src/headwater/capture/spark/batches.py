@@ -1,7 +1,6 @@
 """Follows batch actions: one child job for each write, named as OpenLineage's listener does."""
 
 import contextlib
-import re
 import time
 import uuid
 from collections import deque
@@ -14,7 +13,7 @@ from pyspark.errors import PySparkException
 
 from headwater.capture import facets
 from headwater.capture.datasets.naming import Dataset
-from headwater.capture.events import JobName, Moment, RunName, snake
+from headwater.capture.events import JobName, Moment, RunName, snake, tail, word
 from headwater.capture.plan.rules.writes import LAZY as WRITES
 from headwater.capture.runs import Runs
 from headwater.capture.spark.executions import MICRO_BATCH, Executions
@@ -61,7 +60,6 @@ class Batches:
     ) -> None:
         self._runs, self._extractor, self._streams = runs, extractor, streams
         self._parent_of, self._executions = parent_of, executions
-        self._version = str(session.version())
         self._recent: deque[tuple[float, tuple[str, str]]] = deque(maxlen=64)
         self._seen: frozenset[int] = frozenset()
         self._asked: set[int] = set()
@@ -148,12 +146,9 @@ class Batches:
         notes = described.notes()
         self._runs.start(
             run,
-            job_facets={"jobType": facets.job_type("BATCH", "SQL_JOB")},
-            run_facets={
-                "parent": facets.parent(parent),
-                "processing_engine": facets.processing_engine(self._version),
-                **({"headwater_capture": notes} if notes else {}),
-            },
+            facets.job_type("BATCH", "SQL_JOB"),
+            parent=parent,
+            more={"headwater_capture": notes} if notes else None,
             at=at,
         )
         return run
@@ -192,12 +187,6 @@ class Batches:
 
 def _job(execution: Java, output: Dataset, parent: JobName) -> JobName:
     node = str(execution.sparkPlan().nodeName())
-    suffix = re.sub(r"[^A-Za-z0-9]+", "_", _tail(output)).strip("_")
+    # The catalog's name of a table, if it has one.
+    suffix = word(output.symlinks[0].name) if output.symlinks else tail(output.name)
     return JobName(parent.namespace, f"{parent.name}.{snake(node)}.{suffix}")
-
-
-def _tail(output: Dataset) -> str:
-    """The catalog's name of a table, else the last two parts of a path."""
-    if output.symlinks:
-        return output.symlinks[0].name
-    return "_".join(output.name.strip("/").split("/")[-2:])

@@ -1,4 +1,4 @@
-"""Puts capture's listeners into a Spark session, and takes them out again."""
+"""Lets capture be told what happens in a Spark session, and takes itself out again."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -67,7 +67,7 @@ class Hooks:
         return process.poll() if process is not None else None
 
     def remove(self) -> None:
-        """Take the listeners out, if there still is something to take them out of."""
+        """Put everything back, and take the listener out of what still is there."""
         for owner, name, original in self._replaced:
             setattr(owner, name, original)
         self._context.__dict__.pop("stop", None)

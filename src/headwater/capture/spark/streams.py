@@ -54,7 +54,6 @@ class Streams:
 
     def __init__(
         self,
-        session: Java,
         runs: Runs,
         extractor: Extractor,
         planner: Worker,
@@ -64,7 +63,6 @@ class Streams:
         self._restarts = restarts
         self._runs, self._extractor, self._parent = runs, extractor, parent
         self._planner = planner
-        self._version = str(session.version())
         self._streams: dict[str, Stream] = {}
         self._stopped: set[str] = set()
 
@@ -75,14 +73,9 @@ class Streams:
         run = RunName(run_id, JobName(self._parent.job.namespace, str(name)))
         self._runs.start(
             run,
-            job_facets={
-                "jobType": facets.job_type("STREAMING", "QUERY", emission="PERIODIC"),
-            },
-            run_facets={
-                "parent": facets.parent(self._parent),
-                "processing_engine": facets.processing_engine(self._version),
-                "headwater_query": self._restarts.facet(query_id, run_id),
-            },
+            facets.job_type("STREAMING", "QUERY", emission="PERIODIC"),
+            parent=self._parent,
+            more={"headwater_query": self._restarts.facet(query_id, run_id)},
         )
         stream = self._streams[run_id] = Stream(run, query)
         self._planner.do("a streaming plan", lambda: self._describe(stream))
