@@ -57,6 +57,7 @@ class Target:
         self.name, self.url, self.pids, self.size = name, url, pids, size
         self.figures: dict[str, float] = {}
         self.sizes: dict[str, int] = {}  # of answers, in bytes
+        self.rounds: list[dict] = []  # of ingest
 
     def run(self, verb: str, *options: str) -> list[dict]:
         """Run one verb of lineage_bench.py and give its measurements."""
@@ -79,6 +80,7 @@ class Target:
             self.sizes[one["what"] + note] = one["bytes"]
 
 
+_ROUNDS = 5  # of ingest, of which the best counts: what others do on the machine only slows
 _REST = 3.0  # seconds until SQLite's log is emptied into its file; PostgreSQL's is not counted
 
 
@@ -86,9 +88,11 @@ def measure(target: Target, *, quick: bool) -> None:
     """Give a server all the work."""
     n = 2000 if quick else 10_000
     before = target.size()
-    one = target.run("ingest", "--concurrency", "8", "-n", str(n))[0]
-    target.figures["ingest: CPU an event, 8 at a time"] = one["cpu_ms_each"]
-    target.figures["ingest: events a second, 8 at a time"] = one["per_s"]
+    for _ in range(_ROUNDS):
+        target.rounds += target.run("ingest", "--concurrency", "8", "-n", str(n // _ROUNDS))
+    best = max(target.rounds, key=lambda one: one["per_s"])
+    target.figures["ingest: CPU an event, 8 at a time"] = best["cpu_ms_each"]
+    target.figures["ingest: events a second, 8 at a time"] = best["per_s"]
     time.sleep(_REST)
     grown = (target.size() - before) / 1e6 * (10_000 / n)
     target.figures["disk for 10,000 events of 30 KB"] = grown
@@ -259,6 +263,11 @@ def report(measured: list[Target]) -> str:
             + " | ".join(cells)
             + f" | {ratio if ratio == '' else f'{ratio:,.0f}×'} |"
         )
+    lines += ["", f"Ingest went in {_ROUNDS} rounds, of which the best counts:", ""]
+    for target in measured:
+        rates = ", ".join(f"{one['per_s']:,.0f}" for one in target.rounds)
+        costs = ", ".join(f"{one['cpu_ms_each']:.2f}" for one in target.rounds)
+        lines.append(f"- {target.name}: {rates} events a second; {costs} ms CPU an event")
     lines += again(measured)
     return "\n".join(lines) + "\n"
 

@@ -34,6 +34,7 @@ def serve(settings: Settings) -> None:
         http="httptools",
         timeout_graceful_shutdown=30,
         server_header=False,
+        proxy_headers=False,  # nobody asks where a request came from
         ssl_certfile=settings.tls_cert,
         ssl_keyfile=settings.tls_key,
     )
