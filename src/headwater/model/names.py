@@ -7,6 +7,16 @@ from typing import NamedTuple, TypeVar
 T = TypeVar("T")
 
 
+def dataset_id(namespace: str, name: str) -> str:
+    """The node id of a dataset."""
+    return f"dataset:{namespace}:{name}"
+
+
+def job_id(namespace: str, name: str) -> str:
+    """The node id of a job."""
+    return f"job:{namespace}:{name}"
+
+
 class DatasetName(NamedTuple):
     """A dataset's namespace and its name there."""
 
@@ -14,7 +24,7 @@ class DatasetName(NamedTuple):
     name: str
 
     def __str__(self) -> str:
-        return f"dataset:{self.namespace}:{self.name}"
+        return dataset_id(self.namespace, self.name)
 
 
 class JobName(NamedTuple):
@@ -24,7 +34,7 @@ class JobName(NamedTuple):
     name: str
 
     def __str__(self) -> str:
-        return f"job:{self.namespace}:{self.name}"
+        return job_id(self.namespace, self.name)
 
 
 class FieldName(NamedTuple):

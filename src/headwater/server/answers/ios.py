@@ -1,6 +1,6 @@
 """What runs read and wrote, and which version of each dataset that was."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from headwater.server.answers.reading import Reading
 from headwater.server.store.rows import Said, unpack_said, version_of
@@ -16,21 +16,14 @@ class Io(NamedTuple):
     own: Said
 
 
-class IoRow(NamedTuple):
-    """A row of what a run read or wrote, with the version that this was."""
-
-    run: int
-    io: int
-    root: int
-    version: bytes | None
-    own: bytes
-    since: int
-    last: int
+# A run, whether it read or wrote, a dataset's root, which version that was, what the event said
+# of it alone, and since and until when. Graphs have thousands: they are left as they were read.
+IoRow = tuple[int, int, int, bytes | None, bytes, int, int]
 
 
 def io_rows(reading: Reading, runs: list[int]) -> list[IoRow]:
     """What runs read and wrote."""
-    rows = reading.session.all(
+    rows: list[Any] = reading.session.all(
         "SELECT io.run, io.io, d.root, "
         "CASE io.io WHEN 1 THEN io.version ELSE (SELECT v.version FROM run_io v "
         "WHERE v.dataset = io.dataset AND v.io = 1 AND v.since <= io.since "
@@ -41,23 +34,22 @@ def io_rows(reading: Reading, runs: list[int]) -> list[IoRow]:
     first = first_reads(
         reading, {row[2] for row in rows if row[3] is None and row[1] == INPUT} - several
     )
-    found = []
-    for run, io, root, version, own, since, last in rows:
-        told = version or first.get(root)
-        if io == INPUT and root in several:
-            told = version_at(reading, root, since)
-        found.append(IoRow(run, io, root, told, own, since, last))
-    return found
+    for place, (run, io, root, version, own, since, last) in enumerate(rows):
+        is_input_of_several = io == INPUT and root in several
+        if version is None or is_input_of_several:
+            told = version_at(reading, root, since) if is_input_of_several else first.get(root)
+            rows[place] = (run, io, root, told, own, since, last)
+    return rows
 
 
 def ios_of(reading: Reading, rows: list[IoRow]) -> dict[tuple[int, int], list[Io]]:
     """What runs read and wrote, by (run, io); of a dataset its last version there."""
-    names = dataset_names(reading, {row.root for row in rows})
+    names = dataset_names(reading, {row[2] for row in rows})
     chosen: dict[tuple[int, int, int], tuple[tuple[int, bytes, list[tuple[int, int]]], Io]] = {}
-    for row in rows:
-        found = Io(row.root, names[row.root], row.version, unpack_said(row.own))
-        key = (row.run, row.io, row.root)
-        rank = (row.last, row.version or b"", sorted(stamp[:2] for stamp in found.own.values()))
+    for run, io, root, version, own, _, last in rows:
+        found = Io(root, names[root], version, unpack_said(own))
+        key = (run, io, root)
+        rank = (last, version or b"", sorted(stamp[:2] for stamp in found.own.values()))
         if key not in chosen or chosen[key][0] < rank:
             chosen[key] = rank, found
     grouped: dict[tuple[int, int], list[Io]] = {}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from headwater.model.names import DatasetName, JobName
+from headwater.model.names import dataset_id, job_id
 from headwater.server.answers import datasets, jobs
 from headwater.server.answers.ios import IoRow, io_rows
 from headwater.server.answers.reading import Reading
@@ -48,7 +48,7 @@ def write_nodes(
     """
     told = _dataset_data(reading, roots, with_tags=with_tags, brief=brief)
     names = {root: data.id for root, data in told.items()}
-    ids = {root: str(DatasetName(name.namespace, name.name)) for root, name in names.items()}
+    ids = {root: dataset_id(name.namespace, name.name) for root, name in names.items()}
     ios = {} if brief else _by_run(io_rows(reading, [row[0] for row in latest.values()]))
     found = [
         _Job(
@@ -67,7 +67,7 @@ def write_nodes(
     # A job told in brief is told as one that reads and writes nothing.
     shown = [job._replace(inputs=(), outputs=()) for job in found] if brief else found
     for job, data in zip(found, _job_data(reading, shown, names), strict=True):
-        node_id = str(JobName(job.row[1], job.row[2]))
+        node_id = job_id(job.row[1], job.row[2])
         reads = [Edge(ids[root], node_id) for root in job.inputs]
         writes = [Edge(node_id, ids[root]) for root in job.outputs]
         for root, edge in zip(job.inputs, reads, strict=True):
@@ -83,7 +83,7 @@ def write_nodes(
 def _by_run(rows: list[IoRow]) -> dict[int, list[IoRow]]:
     found: dict[int, list[IoRow]] = {}
     for row in rows:
-        found.setdefault(row.run, []).append(row)
+        found.setdefault(row[0], []).append(row)
     return found
 
 
