@@ -357,7 +357,8 @@ def test_batch_write_tells_the_snapshot_that_it_made(
     for rows in (2, 5):
         spark.range(rows).writeTo("ice.db.left").append()
     spark.sql(
-        "call ice.system.rewrite_data_files('db.left', options => map('min-input-files','1'))"
+        "call ice.system.rewrite_data_files(table => 'db.left', "
+        "options => map('min-input-files', '1'))"
     )
     spark.range(7).writeTo("ice.db.left").append()
     captured.wait_for(lambda found: found.types(job).count("COMPLETE") == 3)
