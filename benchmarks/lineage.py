@@ -14,6 +14,7 @@ import json
 import os
 import platform
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -53,44 +54,45 @@ AGAIN = [
 ]  # fmt: skip
 
 
-class Yardstick:
-    """How fast the machine is: milliseconds that a loop of two million steps takes."""
+_ROUNDS = 5  # of ingest, of which the best counts: what others do on the machine only slows
+_PATIENCE = 300.0  # seconds to wait for a calm moment
+_REST = 3.0  # seconds until SQLite's log is emptied into its file; PostgreSQL's is not counted
 
-    def __init__(self, calm: float | None) -> None:
-        self._calm = calm
-        self.taken: list[float] = []
 
-    def take(self) -> None:
-        """Measure, and wait for a calm moment if that is wanted."""
-        until = time.monotonic() + _PATIENCE
-        while self._measure() > (self._calm or float("inf")) and time.monotonic() < until:
-            time.sleep(5)
-        self.taken.append(self._last)
+def pace(calm: float) -> float:
+    """How fast the machine is: milliseconds that a loop of two million steps takes.
 
-    def _measure(self) -> float:
-        took = []
-        for _ in range(3):
-            begun = time.perf_counter()
-            sum(i * i for i in range(2_000_000))
-            took.append((time.perf_counter() - begun) * 1000)
-        self._last = sorted(took)[1]
-        return self._last
+    Waits, though not for ever, until that is no longer than in a calm moment.
+    """
+    until = time.monotonic() + _PATIENCE
+    while (took := statistics.median(looped() for _ in range(3))) > calm:
+        if time.monotonic() > until:
+            break
+        time.sleep(5)
+    return took
+
+
+def looped() -> float:
+    begun = time.perf_counter()
+    sum(i * i for i in range(2_000_000))
+    return (time.perf_counter() - begun) * 1000
 
 
 class Target:
     """A server under measurement."""
 
-    def __init__(self, name: str, url: str, pids: list[int], size, yardstick: Yardstick) -> None:
+    def __init__(self, name: str, url: str, pids: list[int], size) -> None:
         self.name, self.url, self.pids, self.size = name, url, pids, size
-        self.yardstick = yardstick
         self.figures: dict[str, float] = {}
         self.sizes: dict[str, int] = {}  # of answers, in bytes
         self.rounds: list[dict] = []  # of ingest
+        self.calm = float("inf")  # the pace to wait for
+        self.paces: list[float] = []  # of the machine, before each part
 
     def run(self, verb: str, *options: str) -> list[dict]:
         """Run one verb of lineage_bench.py and give its measurements."""
         if verb != "load":
-            self.yardstick.take()
+            self.paces.append(pace(self.calm))
         pids = ["--pids", ",".join(map(str, self.pids))] if self.pids else []
         command = [sys.executable, str(HERE / "lineage_bench.py"), verb, self.url, *options, *pids]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -108,11 +110,6 @@ class Target:
         for one in self.run("read", "--graph", graph, "-n", "21"):
             self.figures[one["what"] + note] = one["p50_ms"]
             self.sizes[one["what"] + note] = one["bytes"]
-
-
-_ROUNDS = 5  # of ingest, of which the best counts: what others do on the machine only slows
-_PATIENCE = 300.0  # seconds to wait for a calm moment
-_REST = 3.0  # seconds until SQLite's log is emptied into its file; PostgreSQL's is not counted
 
 
 def measure(target: Target, *, quick: bool) -> None:
@@ -194,14 +191,14 @@ def serving(store: str) -> tuple[list[str], str]:
 
 
 @contextmanager
-def started(name: str, store: str, pids: list[int], size, yardstick: Yardstick):
+def started(name: str, store: str, pids: list[int], size):
     """A server of ours on an empty store; its start is measured when the tables are there."""
     command, url = serving(store)
     with running(command, url):
         pass
     begun = time.perf_counter()
     with running(command, url) as pid:
-        target = Target(name, url, [pid, *pids], size, yardstick)
+        target = Target(name, url, [pid, *pids], size)
         target.figures["start-up"] = time.perf_counter() - begun
         yield target
 
@@ -254,17 +251,16 @@ def folder_size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.glob("*.db*"))
 
 
-def targets(folder: Path, calm: float | None):
+def targets(folder: Path):
     """Each server in its turn."""
-    store = f"sqlite:///{folder}/bench.db"
-    with started("SQLite", store, [], lambda: folder_size(folder), Yardstick(calm)) as one:
+    with started("SQLite", f"sqlite:///{folder}/bench.db", [], lambda: folder_size(folder)) as one:
         yield one
     with postgres(folder / "pg") as (uri, pid), started(
-        "PostgreSQL", uri, [pid], lambda: database_size(uri), Yardstick(calm)
+        "PostgreSQL", uri, [pid], lambda: database_size(uri)
     ) as one:  # fmt: skip
         yield one
     if peer := os.environ.get("PEER_URL"):
-        yield Target("peer", peer.rstrip("/"), [], lambda: 0, Yardstick(calm))
+        yield Target("peer", peer.rstrip("/"), [], lambda: 0)
 
 
 def report(measured: list[Target]) -> str:
@@ -302,7 +298,7 @@ def report(measured: list[Target]) -> str:
         lines.append(f"- {target.name}: {rates} events a second; {costs} ms CPU an event")
     lines += ["", "A loop of two million steps of Python took, in ms, before each part:", ""]
     for target in measured:
-        lines.append(f"- {target.name}: {', '.join(f'{ms:.0f}' for ms in target.yardstick.taken)}")
+        lines.append(f"- {target.name}: {', '.join(f'{ms:.0f}' for ms in target.paces)}")
     lines += again(measured)
     return "\n".join(lines) + "\n"
 
@@ -340,11 +336,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="less of everything")
     parser.add_argument("--out", type=Path, default=HERE.parent / "docs/benchmarks/lineage.md")
-    parser.add_argument("--calm", type=float, metavar="MS", help="wait until the loop is as fast")
+    parser.add_argument(
+        "--calm",
+        type=float,
+        default=float("inf"),
+        metavar="MS",
+        help="wait until the loop is as fast",
+    )
     options = parser.parse_args()
     measured = []
     with tempfile.TemporaryDirectory(prefix="headwater-bench-") as folder:
-        for target in targets(Path(folder), options.calm):
+        for target in targets(Path(folder)):
+            target.calm = options.calm
             measure(target, quick=options.quick)
             measured.append(target)
             options.out.parent.mkdir(parents=True, exist_ok=True)

@@ -42,11 +42,13 @@ class Parts:
         except BaseException as error:
             settle()
             self._runs.fail(run.run_id, error)
-            self._forget(run)
             raise
-        settle()
-        self._runs.end(run.run_id, Moment.COMPLETE)
-        self._forget(run)
+        else:
+            settle()
+            self._runs.end(run.run_id, Moment.COMPLETE)
+        finally:
+            with self._lock:
+                self._living.pop(run.run_id, None)
 
     def parent_of(self, session: Java) -> RunName:
         """The run that an action of a session belongs to: a part's, else the application's."""
@@ -58,10 +60,6 @@ class Parts:
         with self._lock:
             self._living[run.run_id] = run
         self._runs.start(run, facets.job_type("BATCH", "APPLICATION"), parent=self._application)
-
-    def _forget(self, run: RunName) -> None:
-        with self._lock:
-            self._living.pop(run.run_id, None)
 
 
 def _session_of_its_own(spark: "SparkSession", run_id: str) -> "SparkSession":
