@@ -25,9 +25,9 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from headwater.model.graph import Way
-from headwater.model.names import NodeId
-from headwater.model.times import format_moment
+from headwater.openlineage.graph import Way
+from headwater.openlineage.names import NodeId
+from headwater.openlineage.times import format_moment
 from headwater.server.answers.changes import changes
 from headwater.server.answers.diff import diff_around, diff_everywhere
 from headwater.server.answers.graph import View

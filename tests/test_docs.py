@@ -14,7 +14,7 @@ import typer
 
 from headwater.capture.settings import Settings as CaptureSettings
 from headwater.cli.main import app
-from headwater.model.facets import LeaseFacet
+from headwater.openlineage.facets import LeaseFacet
 from headwater.server.settings import Settings
 
 ROOT = Path(__file__).parent.parent

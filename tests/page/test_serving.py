@@ -7,8 +7,8 @@ import pytest
 from litestar.testing import TestClient
 from litestar.types import ASGIApp
 
-from headwater.server.api import page as served
-from headwater.server.app import make_app
+from headwater.server.http import page as served
+from headwater.server.http.app import make_app
 from headwater.server.settings import Settings
 
 

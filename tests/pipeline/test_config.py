@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from headwater.errors import BadConfig, SecretMissing
-from headwater.model.masking import MASK, masked, unmasked
+from headwater.openlineage.masking import MASK, masked, unmasked
 from headwater.pipeline.config import CLASSES, Kind, check, parse
 from headwater.pipeline.secrets import scrubbed
 from pipeline.lab import CONNECTORS, shipped

@@ -8,7 +8,7 @@ from typing import Protocol
 import pytest
 from litestar.testing import TestClient
 
-from headwater.server.app import make_app
+from headwater.server.http.app import make_app
 from headwater.server.settings import Settings
 from server.api import Api
 from server.process import ServerProcess

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from headwater.model.names import NodeId
+from headwater.openlineage.names import NodeId
 from headwater.server.answers import datasets, graph, jobs
 from headwater.server.answers.columns import ColumnWalk, column_graph
 from headwater.server.answers.facets import FacetBook

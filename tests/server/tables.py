@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from headwater.model.times import FOREVER as _FOREVER
+from headwater.openlineage.times import FOREVER as _FOREVER
 from headwater.server.store.contents import read_fields, read_mapping
 from headwater.server.store.database import Session, open_database
 from server.events import minute

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from headwater.model.names import NodeId
-from headwater.model.times import parse_moment
+from headwater.openlineage.names import NodeId
+from headwater.openlineage.times import parse_moment
 from headwater.server.answers import datasets, graph
 from headwater.server.answers.columns import ColumnWalk, column_graph
 from headwater.server.answers.diff import diff_around, diff_everywhere

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from headwater.errors import UsageError
-from headwater.model.times import parse_moment
+from headwater.openlineage.times import parse_moment
 from headwater.server.settings import DEFAULT_ALIASES, parse_span
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.prune import prune

@@ -13,8 +13,8 @@ from litestar import Litestar
 from litestar.testing import TestClient
 
 from headwater.cli.main import main
-from headwater.server.app import _HANDLERS, make_app
-from headwater.server.guard import needed
+from headwater.server.http.app import _HANDLERS, make_app
+from headwater.server.http.authentication import needed
 from headwater.server.settings import Settings
 from headwater.server.store.database import open_database
 from headwater.server.store.keys import SCOPES, create_key, revoke_key

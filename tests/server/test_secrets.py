@@ -9,8 +9,8 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
-from headwater.model.reading import EventReader
-from headwater.server.scrubbing import Scrubber
+from headwater.openlineage.reading import EventReader
+from headwater.server.ingest.scrubbing import Scrubber
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.log import read_bodies
 from headwater.server.store.store import Store

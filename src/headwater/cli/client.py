@@ -24,7 +24,7 @@ from headwater.cli.answers import (
     RunPage,
 )
 from headwater.errors import RequestRefused, ServerUnreachable, UsageError
-from headwater.model.names import NodeId
+from headwater.openlineage.names import NodeId
 
 T = TypeVar("T")
 N = TypeVar("N", GraphNode, FieldNode)

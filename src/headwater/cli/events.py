@@ -12,7 +12,7 @@ from msgspec import Raw
 from headwater.cli.answers import EventBody
 from headwater.cli.options import DEFAULT_SERVER, Server
 from headwater.errors import UsageError
-from headwater.model.times import format_moment, parse_moment
+from headwater.openlineage.times import format_moment, parse_moment
 
 _AGO = re.compile(r"(\d{1,9})(s|m|h|d)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}

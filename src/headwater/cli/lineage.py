@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headwater.cli.options import DEFAULT_SERVER, AsJson, Server
-from headwater.model.graph import Branch, Way, reach, tree
-from headwater.model.names import NodeId, NodeKind
+from headwater.openlineage.graph import Branch, Way, reach, tree
+from headwater.openlineage.names import NodeId, NodeKind
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from headwater.cli.answers import FieldNode, GraphNode, InputField, Name, Transformation
 from headwater.cli.output import state_text
-from headwater.model.graph import Flow
-from headwater.model.names import FieldName
+from headwater.openlineage.graph import Flow
+from headwater.openlineage.names import FieldName
 
 _LONGEST = 80  # characters of a description in a tree; --json has all of it
 _STEPS = {

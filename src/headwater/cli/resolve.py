@@ -5,7 +5,7 @@ from typing import NamedTuple
 from headwater.cli.answers import Found
 from headwater.cli.client import Client
 from headwater.errors import AmbiguousName, UnknownName, UsageError
-from headwater.model.names import DatasetName, FieldName, JobName, NodeId, NodeKind
+from headwater.openlineage.names import DatasetName, FieldName, JobName, NodeId, NodeKind
 
 _MOST = 200  # names that are looked through
 _LISTED = 12  # candidates that an error shows

@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from headwater.cli.answers import Name, Run
 from headwater.cli.options import DEFAULT_SERVER, AsJson, Server
-from headwater.model.lifecycle import RunState
+from headwater.openlineage.lifecycle import RunState
 
 if TYPE_CHECKING:
     from headwater.cli.client import Client

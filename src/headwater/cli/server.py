@@ -101,7 +101,7 @@ def server(
     ] = None,
 ) -> None:
     """Run the lineage server: OpenLineage in, Marquez's API out."""
-    from headwater.server.serve import serve
+    from headwater.server.http.serve import serve
     from headwater.server.settings import parse_aliases, parse_clusters, parse_span, read_settings
     from headwater.server.topics.places import parse_places
 

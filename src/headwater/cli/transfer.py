@@ -10,7 +10,7 @@ import typer
 
 from headwater.cli.options import DEFAULT_SERVER, Server
 from headwater.errors import RequestRefused, UsageError
-from headwater.model.times import format_moment, parse_moment
+from headwater.openlineage.times import format_moment, parse_moment
 
 if TYPE_CHECKING:
     from rich.progress import Progress

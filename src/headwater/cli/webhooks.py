@@ -77,8 +77,8 @@ def call(name: Name, store: Store = STORE) -> None:
     import httpx
 
     from headwater.cli.output import note
+    from headwater.server.live.webhooks import request
     from headwater.server.store.hooks import find_hook
-    from headwater.server.webhooks import request
 
     with opened(store) as database:
         hook = find_hook(database, name)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from headwater.errors import SecretMissing
-from headwater.model.masking import MASK, REFERENCE, is_sensitive
+from headwater.openlineage.masking import MASK, REFERENCE, is_sensitive
 
 
 def resolve(text: str, environ: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ import httpx
 from msgspec import Struct
 
 from headwater.errors import PipelineUnreachable, UnknownPipeline
-from headwater.model.masking import masked, unmasked
+from headwater.openlineage.masking import masked, unmasked
 
 _PATIENCE = httpx.Timeout(30.0, connect=5.0)
 _QUICK = 3.0

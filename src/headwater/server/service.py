@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from headwater.server.answers.reading import Reader
-from headwater.server.guard import Guard
-from headwater.server.live import Live
+from headwater.server.http.authentication import Guard
+from headwater.server.live.feed import Live
 from headwater.server.settings import Settings
 from headwater.server.store.store import Store
 from headwater.server.topics.topics import Topics

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from headwater.model.masking import masked
+from headwater.openlineage.masking import masked
 from headwater.pipeline.states import State
 
 

@@ -10,7 +10,7 @@ import msgspec
 from pyspark.sql import SparkSession
 
 from headwater.errors import ConnectorConflict, UnknownConnector
-from headwater.model.masking import unmasked
+from headwater.openlineage.masking import unmasked
 from headwater.pipeline.config import CLASSES, ConnectorConfig, Kind, parse
 from headwater.pipeline.flows import Site
 from headwater.pipeline.hosting import Hosted

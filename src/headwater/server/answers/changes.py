@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from headwater.model.names import JobName
+from headwater.openlineage.names import JobName
 from headwater.server.answers.naming import Naming
 from headwater.server.answers.past import PastWalk
 from headwater.server.answers.reading import Reading, moment, uuid_text

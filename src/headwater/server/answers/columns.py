@@ -7,7 +7,7 @@ column while it is in its dataset's schema (or no schema is known).
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from headwater.model.names import FieldName
+from headwater.openlineage.names import FieldName
 from headwater.server.answers import datasets
 from headwater.server.answers.ios import versions_at
 from headwater.server.answers.reading import IndexedMapping, Reading, Schema, uuid_text

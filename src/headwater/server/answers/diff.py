@@ -7,7 +7,7 @@ looked at, so that the work follows the change and not the size of the graph.
 from datetime import datetime
 from typing import Any
 
-from headwater.model.names import NodeId
+from headwater.openlineage.names import NodeId
 from headwater.server.answers.past import PastWalk
 from headwater.server.answers.picture import EMPTY, Pair, Picture, Seen, around, paint
 from headwater.server.answers.reading import Reading, maybe_moment, moment, uuid_text

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from headwater.model.facets import Facets, is_absent
+from headwater.openlineage.facets import Facets, is_absent
 from headwater.server.answers.reading import Reading
 from headwater.server.store.log import read_bodies
 from headwater.server.store.rows import Said

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from headwater.model.graph import Way
-from headwater.model.names import FieldName, JobName, NodeId, NodeKind
+from headwater.openlineage.graph import Way
+from headwater.openlineage.names import FieldName, JobName, NodeId, NodeKind
 from headwater.server.answers import datasets, jobs
 from headwater.server.answers.columns import Column, Step
 from headwater.server.answers.facets import FacetBook

@@ -7,7 +7,7 @@ links and ranks of that time count; for a dataset with one name nothing has to b
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from headwater.model.names import DatasetName, NodeId
+from headwater.openlineage.names import DatasetName, NodeId
 from headwater.server.answers.reading import Reading, Schema
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from headwater.model.names import dataset_id, job_id
+from headwater.openlineage.names import dataset_id, job_id
 from headwater.server.answers import datasets, jobs
 from headwater.server.answers.ios import IoRow, io_rows
 from headwater.server.answers.reading import Reading

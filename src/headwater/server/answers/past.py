@@ -7,9 +7,9 @@ that a dataset goes by the name it had then.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from headwater.model.lifecycle import RunState
-from headwater.model.names import JobName
-from headwater.model.times import FOREVER
+from headwater.openlineage.lifecycle import RunState
+from headwater.openlineage.names import JobName
+from headwater.openlineage.times import FOREVER
 from headwater.server.answers import datasets, jobs
 from headwater.server.answers.graph import View, fold_into_parents
 from headwater.server.answers.naming import Naming, schemas_then

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from headwater.model.names import FieldName, JobName, NodeId, NodeKind
+from headwater.openlineage.names import FieldName, JobName, NodeId, NodeKind
 from headwater.server.answers.naming import SchemaThen
 from headwater.server.answers.past import PastWalk
 from headwater.server.answers.past_columns import PastColumnWalk

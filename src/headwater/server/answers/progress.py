@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from headwater.model.facets import ProgressFacet
+from headwater.openlineage.facets import ProgressFacet
 from headwater.server.answers.reading import Reading, moment, uuid_text
 from headwater.server.answers.run_lineage import progress_of
 from headwater.server.store.log import read_bodies

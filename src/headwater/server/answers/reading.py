@@ -10,9 +10,9 @@ from uuid import UUID
 import msgspec
 from msgspec import Raw
 
-from headwater.model.facets import Facets
-from headwater.model.names import NodeId
-from headwater.model.times import FOREVER
+from headwater.openlineage.facets import Facets
+from headwater.openlineage.names import NodeId
+from headwater.openlineage.times import FOREVER
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.contents import Field, Mapping, read_fields, read_mapping
 from headwater.server.store.database import Database, Session

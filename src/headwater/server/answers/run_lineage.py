@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from headwater.model.facets import ProgressFacet
-from headwater.model.names import DatasetName
-from headwater.model.times import FOREVER
+from headwater.openlineage.facets import ProgressFacet
+from headwater.openlineage.names import DatasetName
+from headwater.openlineage.times import FOREVER
 from headwater.server.answers.ios import io_rows, ios_of
 from headwater.server.answers.reading import Reading, moment, uuid_text
 from headwater.server.answers.runs import RunWriter

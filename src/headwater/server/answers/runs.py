@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from headwater.model.facets import Facets
+from headwater.openlineage.facets import Facets
 from headwater.server.answers.facets import FacetBook
 from headwater.server.answers.ios import Io, IoRow, io_rows, ios_of, version_at
 from headwater.server.answers.reading import Reading, maybe_moment, moment, uuid_text

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from headwater.model.names import DatasetName, FieldName, JobName
+from headwater.openlineage.names import DatasetName, FieldName, JobName
 from headwater.server.answers.matching import DATASETS, FIELDS, JOBS, Match, matches, near_matches
 from headwater.server.answers.reading import Reading, moment, uuid_text
 from headwater.server.answers.runs import LISTED

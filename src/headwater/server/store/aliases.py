@@ -6,7 +6,7 @@ the least by (rank, age, name), so that it does not depend on what arrived first
 
 from functools import lru_cache
 
-from headwater.model.times import FOREVER
+from headwater.openlineage.times import FOREVER
 from headwater.server.store.database import first
 from headwater.server.store.feed import NAMES_JOINED
 from headwater.server.store.rows import NEVER, DatasetRow

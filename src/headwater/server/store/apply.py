@@ -4,8 +4,8 @@ Every change is a minimum, a maximum or the word of the latest event by its own 
 that any order of the same events, with any repeats, ends in the same rows.
 """
 
-from headwater.model.events import Event
-from headwater.model.facets import text_of
+from headwater.openlineage.events import Event
+from headwater.openlineage.facets import text_of
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.apply_datasets import DatasetApplier, renamed
 from headwater.server.store.apply_runs import RunApplier

@@ -1,7 +1,7 @@
 """What an event says of datasets, applied to their rows and to what a run read and wrote."""
 
-from headwater.model.events import DatasetPart, Event
-from headwater.model.facets import (
+from headwater.openlineage.events import DatasetPart, Event
+from headwater.openlineage.facets import (
     Identifier,
     InputField,
     LifecycleFacet,

@@ -5,10 +5,16 @@ from uuid import UUID
 
 from xxhash import xxh3_128_digest
 
-from headwater.model.events import Event
-from headwater.model.facets import LeaseFacet, ParentFacet, read_strictly, text_of
-from headwater.model.lifecycle import EventType, RunState, gravity, state_of, state_of_children
-from headwater.model.times import parse_moment
+from headwater.openlineage.events import Event
+from headwater.openlineage.facets import LeaseFacet, ParentFacet, read_strictly, text_of
+from headwater.openlineage.lifecycle import (
+    EventType,
+    RunState,
+    gravity,
+    state_of,
+    state_of_children,
+)
+from headwater.openlineage.times import parse_moment
 from headwater.server.store.edges import move_edges
 from headwater.server.store.rows import NEVER, JobRow, RunRow, Stamp, hear, is_latest
 from headwater.server.store.tables import INPUT, OUTPUT

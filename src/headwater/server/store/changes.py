@@ -1,6 +1,6 @@
 """Changes that people make through the API, beside events."""
 
-from headwater.model.times import now
+from headwater.openlineage.times import now
 from headwater.server.store.database import Session
 from headwater.server.store.tables import add
 from headwater.server.store.unit import Unit

@@ -10,8 +10,8 @@ import msgspec
 import zstandard as zstd
 from xxhash import xxh3_128_digest
 
-from headwater.model.events import DatasetPart
-from headwater.model.facets import (
+from headwater.openlineage.events import DatasetPart
+from headwater.openlineage.facets import (
     ColumnLineageFacet,
     InputField,
     SchemaFacet,

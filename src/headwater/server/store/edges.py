@@ -7,7 +7,7 @@ completes without naming a side speaks for that side too: it has none.
 
 from typing import NamedTuple
 
-from headwater.model.times import FOREVER
+from headwater.openlineage.times import FOREVER
 from headwater.server.store.feed import EDGE_ADDED, EDGE_REMOVED
 from headwater.server.store.rows import JobRow, RunRow
 from headwater.server.store.tables import INPUT, OUTPUT, insert

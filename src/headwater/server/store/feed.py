@@ -12,9 +12,9 @@ import msgspec
 import zstandard as zstd
 from msgspec import Struct
 
-from headwater.model.events import Event
-from headwater.model.facets import ProgressFacet, read_leniently, text_of
-from headwater.model.names import DatasetName, JobName
+from headwater.openlineage.events import Event
+from headwater.openlineage.facets import ProgressFacet, read_leniently, text_of
+from headwater.openlineage.names import DatasetName, JobName
 from headwater.server.store.database import Session
 
 EDGE_ADDED, EDGE_REMOVED = "EDGE_ADDED", "EDGE_REMOVED"

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from headwater.errors import UsageError
-from headwater.model.times import now
+from headwater.openlineage.times import now
 from headwater.server.store.database import Database, Session
 from headwater.server.store.feed import feed_ends
 from headwater.server.store.keys import note

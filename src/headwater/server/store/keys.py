@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from headwater.errors import UsageError
-from headwater.model.times import now
+from headwater.openlineage.times import now
 from headwater.server.store.database import Database, Session
 
 READ, WRITE, ADMIN = "read", "write", "admin"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from headwater.model.times import FOREVER, format_moment
+from headwater.openlineage.times import FOREVER, format_moment
 from headwater.server.store.database import Session
 from headwater.server.store.keys import note
 from headwater.server.store.rows import unpack_said

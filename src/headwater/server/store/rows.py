@@ -11,8 +11,8 @@ from msgspec import Struct
 from msgspec.structs import astuple
 from xxhash import xxh3_128_digest
 
-from headwater.model.facets import Facets
-from headwater.model.times import FOREVER
+from headwater.openlineage.facets import Facets
+from headwater.openlineage.times import FOREVER
 
 # Facet name → (time, tie, seq) of the event that said it last.
 Said = dict[str, tuple[int, int, int]]

@@ -6,7 +6,7 @@ as spans; a late one changes just the stretch up to the observation that follows
 
 from typing import NamedTuple
 
-from headwater.model.times import FOREVER
+from headwater.openlineage.times import FOREVER
 from headwater.server.store.feed import COLUMNS_CHANGED, SCHEMA_CHANGED
 from headwater.server.store.unit import Unit
 

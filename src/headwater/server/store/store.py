@@ -6,10 +6,10 @@ from uuid import UUID
 
 import msgspec
 
-from headwater.model.events import Event
-from headwater.model.reading import EventReader
-from headwater.model.times import format_moment, now
-from headwater.server.scrubbing import Scrubber
+from headwater.openlineage.events import Event
+from headwater.openlineage.reading import EventReader
+from headwater.openlineage.times import format_moment, now
+from headwater.server.ingest.scrubbing import Scrubber
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.apply_runs import LAPSE
 from headwater.server.store.database import Database, Session, open_database

@@ -14,8 +14,8 @@ from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 from headwater.errors import StoreError, StoreUnreachable
-from headwater.model.events import Event
-from headwater.model.times import now
+from headwater.openlineage.events import Event
+from headwater.openlineage.times import now
 from headwater.server.store.aliases import AliasRules, apply_rules, settle_contested
 from headwater.server.store.apply import Applier
 from headwater.server.store.apply_runs import settle_parents

@@ -12,7 +12,7 @@ import msgspec
 
 from headwater.errors import HeadwaterError
 from headwater.schemas.registry import HEADER, Registry, Schema, SchemaId
-from headwater.server.scrubbing import Scrubber
+from headwater.server.ingest.scrubbing import Scrubber
 from headwater.server.topics.shapes import Told
 
 _LONGEST = 20_000  # characters of one value that are shown

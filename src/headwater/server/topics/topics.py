@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from headwater.errors import RegistryRefused, UnknownPipeline
-from headwater.model.times import format_moment
-from headwater.server.scrubbing import Scrubber
+from headwater.openlineage.times import format_moment
+from headwater.server.ingest.scrubbing import Scrubber
 from headwater.server.topics.broker import Broker
 from headwater.server.topics.places import Place
 from headwater.server.topics.shapes import (

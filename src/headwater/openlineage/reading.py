@@ -1,0 +1,79 @@
+"""Reads events. What they say of datasets they mostly said before, and it is not read again."""
+
+from collections.abc import Callable
+
+from msgspec import Raw
+from xxhash import xxh3_128_digest
+
+from headwater.openlineage.checks import Checker
+from headwater.openlineage.events import Body, DatasetPart, Event, decode, make_event, read_parts
+
+_ROOM = 16 * 2**20  # bytes of datasets that are remembered
+_ENOUGH = 48  # bytes by which a part is mostly found
+_Key = tuple[str, bytes]
+
+
+class EventReader:
+    """Reads and checks events.
+
+    `scrub` takes secrets out of an event; beside it, it is given the part of the event that was
+    not looked through before.
+    """
+
+    def __init__(self, scrub: Callable[[bytes, bytes], bytes]) -> None:
+        self._scrub = scrub
+        self._checker = Checker()
+        # Two generations: what is used moves to the young one, and the old one goes at once.
+        self._young: dict[_Key, list[DatasetPart]] = {}
+        self._old: dict[_Key, list[DatasetPart]] = {}
+        self._room = _ROOM // 2
+
+    def read(self, raw: bytes) -> Event:
+        """Read and check one event, without the secrets in it.
+
+        Raises: EventRejected, naming the field and the reason; nothing is half accepted.
+        """
+        body = decode(raw)
+        keys, rest = _keys(body), raw
+        for key, side in ((keys["inputs"], body.inputs), (keys["outputs"], body.outputs)):
+            if key in self._young or key in self._old:
+                rest = _without(rest, bytes(side))
+        clean = self._scrub(raw, rest)
+        if clean is not raw:
+            body = decode(clean)
+            keys = _keys(body)
+        event = make_event(clean, body, lambda side, where: self._parts(side, keys[where]))
+        self._checker.check(event)
+        return event
+
+    def _parts(self, side: Raw, key: _Key) -> list[DatasetPart]:
+        known = self._young.get(key)
+        if known is not None:
+            return known
+        known = self._old.get(key)
+        if known is None:
+            known = read_parts(side.copy(), key[0])
+            for part in known:
+                self._checker.check_part(part)
+        self._room -= len(memoryview(side))
+        if self._room < 0:
+            self._old, self._young, self._room = self._young, {}, _ROOM // 2
+        self._young[key] = known
+        return known
+
+
+def _keys(body: Body) -> dict[str, _Key]:
+    """By what the two sides of an event are remembered: where they stand, and what they say."""
+    sides = (("inputs", body.inputs), ("outputs", body.outputs))
+    return {where: (where, xxh3_128_digest(side)) for where, side in sides}
+
+
+def _without(text: bytes, part: bytes) -> bytes:
+    """A text without a part of it; to search for all of a long one takes ten times as long."""
+    begin = part[:_ENOUGH]
+    place = text.find(begin)
+    while place >= 0:
+        if text.startswith(part, place):
+            return text[:place] + text[place + len(part) :]
+        place = text.find(begin, place + 1)
+    return text

@@ -1,0 +1,1 @@
+"""The server's HTTP edge: application, middleware, authentication, errors, routes."""

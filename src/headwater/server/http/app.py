@@ -1,0 +1,283 @@
+"""Puts the server together: store, readers, API, and what runs beside them."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from ipaddress import ip_address
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+from litestar import Litestar
+from litestar.di import Provide
+from litestar.enums import ScopeType
+from litestar.exceptions import HTTPException, ValidationException
+from litestar.openapi import OpenAPIConfig
+from litestar.plugins import PluginProtocol
+from litestar.plugins.core import MsgspecDIPlugin
+from litestar.types import ASGIApp, Message, Receive, Scope, Send
+
+from headwater.errors import EventRejected, HeadwaterError
+from headwater.openlineage.times import now
+from headwater.server.answers.reading import Reader
+from headwater.server.http import errors as problems
+from headwater.server.http.authentication import Guard, guarded
+from headwater.server.http.docs import Documents, swagger
+from headwater.server.http.ingest_fast_path import express
+from headwater.server.http.page import page
+from headwater.server.http.routes.catalog import Namespaces, Search, Sources, Tags
+from headwater.server.http.routes.datasets import Datasets
+from headwater.server.http.routes.event_search import EventSearch
+from headwater.server.http.routes.health import Health
+from headwater.server.http.routes.history import History
+from headwater.server.http.routes.impact import Impact
+from headwater.server.http.routes.jobs import Jobs
+from headwater.server.http.routes.lineage import Lineage
+from headwater.server.http.routes.listing import Listing
+from headwater.server.http.routes.overview import Overview
+from headwater.server.http.routes.pipelines import Pipelines
+from headwater.server.http.routes.run_lineage import RunLineage
+from headwater.server.http.routes.runs import Runs
+from headwater.server.http.routes.session import Session
+from headwater.server.http.routes.stream import Streams
+from headwater.server.http.routes.topics import KafkaTopics
+from headwater.server.ingest.kafka_consumer import Topic, TopicReader
+from headwater.server.ingest.scrubbing import Scrubber
+from headwater.server.live.feed import Live
+from headwater.server.memory import give_back
+from headwater.server.metrics import LAPSED, timer
+from headwater.server.service import Service
+from headwater.server.settings import Settings
+from headwater.server.store.aliases import AliasRules
+from headwater.server.store.changes import put_namespace
+from headwater.server.store.feed import prune_feed
+from headwater.server.store.hooks import list_hooks
+from headwater.server.store.prune import prune
+from headwater.server.store.store import Store
+from headwater.server.topics.topics import Topics
+from headwater.version import __version__
+
+if TYPE_CHECKING:
+    from headwater.server.clusters import Clusters
+
+_log = logging.getLogger(__name__)
+_FEED = 50_000  # entries that those who were away can still be told
+_PRUNE_EVERY = 60.0
+_CLEAN_EVERY = 3600.0
+_LOOK_EVERY = 1.0
+_READERS = 8  # threads that answer questions
+_HANDLERS = (
+    Lineage,
+    History,
+    Impact,
+    Overview,
+    Streams,
+    Listing,
+    EventSearch,
+    Namespaces,
+    Sources,
+    Datasets,
+    Jobs,
+    Runs,
+    RunLineage,
+    Tags,
+    Search,
+    Pipelines,
+    KafkaTopics,
+    Session,
+    Health,
+    Documents,
+)
+
+
+def make_app(settings: Settings) -> ASGIApp:
+    """The server as an ASGI application.
+
+    Raises: UnknownStore, StoreUnreachable.
+    """
+    return assemble(settings)[0]
+
+
+def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
+    """The server as an ASGI application, and its parts.
+
+    Raises: UnknownStore, StoreUnreachable.
+    """
+    store = Store(settings.store, AliasRules(settings.aliases), Scrubber(settings.mask))
+    store.writer.change(_first_namespace).result()
+    live = Live(store.database, settings.live_check)
+    store.writer.committed, store.writer.rested = live.nudge, give_back
+    clusters, topics = _clusters(settings), Topics(settings.kafka, store.scrubber)
+    is_open = settings.open or is_loopback(settings.host)
+    guard = Guard(store, is_open=is_open, rate=settings.rate)
+    reader = Reader(store.database, store.rules)
+    service = Service(store, reader, settings, live, clusters, guard, topics)
+
+    @asynccontextmanager
+    async def lifespan(_: Litestar) -> AsyncIterator[None]:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = _READERS
+        live.start()
+        readers = [TopicReader(Topic.parse(url), store) for url in settings.consume]
+        for topic in readers:
+            topic.start()
+        beside = [
+            asyncio.create_task(_watch_leases(store, settings.lease_check)),
+            asyncio.create_task(_prune_feed(store)),
+            asyncio.create_task(_call_webhooks(store, reader)),
+            asyncio.create_task(_prune(store, settings.keep)),
+        ]
+        try:
+            yield
+        finally:
+            await live.stop()
+            for topic in readers:
+                await asyncio.to_thread(topic.stop)
+            for task in beside:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+            if clusters is not None:
+                await clusters.close()
+            topics.close()
+            await asyncio.to_thread(store.close)
+
+    app = _Plain(
+        [*_HANDLERS],
+        dependencies={
+            "service": Provide(lambda: service, sync_to_thread=False, use_cache=True)
+        },
+        exception_handlers={
+            ValidationException: problems.on_validation,
+            HTTPException: problems.on_http,
+            EventRejected: problems.on_rejected,
+            HeadwaterError: problems.on_known,
+            **dict.fromkeys(store.database.errors, problems.on_database),
+            Exception: problems.on_bug,
+        },
+        lifespan=[lifespan],
+        request_max_body_size=settings.max_body,
+        openapi_config=OpenAPIConfig(
+            title="Headwater",
+            version=__version__,
+            description="Live data lineage: OpenLineage in, Marquez's API out.",
+            path="/api/docs",
+            render_plugins=[swagger()],
+        ),
+        debug=False,
+    )  # fmt: skip
+    origins = frozenset(settings.cors)
+    inner = guarded(
+        page(express(app, service)), guard, origins=origins, is_tls=settings.tls_cert is not None
+    )
+    return _outermost(inner), service
+
+
+class _Plain(Litestar):
+    """Litestar for handlers that speak msgspec only: others' models take a while to import."""
+
+    @staticmethod
+    def _get_default_plugins(plugins: list[PluginProtocol]) -> list[PluginProtocol]:
+        return [*plugins, MsgspecDIPlugin()]
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is reached from this machine only."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _first_namespace(session: Any, unit: Any) -> None:
+    if not session.all("SELECT 1 FROM namespace WHERE name = 'default'"):
+        put_namespace(session, unit, "default", "anonymous", "Where things go that name no other")
+
+
+# An HTTP client takes a third of a second to import: those who call nobody do without.
+def _clusters(settings: Settings) -> "Clusters | None":
+    if not settings.connect:
+        return None
+    from headwater.server.clusters import Clusters  # noqa: PLC0415
+
+    return Clusters(settings.connect)
+
+
+async def _call_webhooks(store: Store, reader: Reader) -> None:
+    while not await asyncio.to_thread(_has_webhooks, store):
+        await asyncio.sleep(_LOOK_EVERY)
+    from headwater.server.live.webhooks import Webhooks  # noqa: PLC0415
+
+    await Webhooks(store, reader).run()
+
+
+def _has_webhooks(store: Store) -> bool:
+    try:
+        with store.database.reading() as session:
+            return bool(list_hooks(session))
+    except store.database.errors:
+        return False
+
+
+async def _watch_leases(store: Store, every: float) -> None:
+    while True:
+        await asyncio.sleep(every)
+        try:
+            LAPSED.inc(await asyncio.to_thread(store.expire_leases))
+        except Exception:
+            _log.exception("leases could not be checked")
+
+
+async def _prune(store: Store, keep: float) -> None:
+    while keep > 0:
+        await asyncio.sleep(min(_CLEAN_EVERY, keep / 2))
+        try:
+            found = await asyncio.to_thread(prune, store, now() - int(keep * 1e6))
+            if any(found):
+                _log.info("let go of %d events and %d runs", *found)
+        except Exception:
+            _log.exception("old events could not be let go of")
+
+
+async def _prune_feed(store: Store) -> None:
+    while True:
+        await asyncio.sleep(_PRUNE_EVERY)
+        try:
+            change = store.writer.change(lambda session, _: prune_feed(session, _FEED))
+            await asyncio.wrap_future(change)
+        except Exception:
+            _log.exception("the feed could not be pruned")
+
+
+def _outermost(app: ASGIApp) -> ASGIApp:
+    """Route by the path as it was sent: names hold slashes, which are escaped in it."""
+
+    async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != ScopeType.HTTP:
+            await app(scope, receive, send)
+            return
+        raw: bytes = scope.get("raw_path") or scope["path"].encode()
+        if b"%00" in raw or b"%00" in scope["query_string"]:
+            await _refuse(send)
+            return
+        scope["path"] = raw.partition(b"?")[0].decode("latin-1")
+        start, status = perf_counter(), "0"
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = str(message["status"])
+            await send(message)
+
+        await app(scope, receive, noting)
+        timer(scope["method"], status).observe(perf_counter() - start)
+
+    return wrapped
+
+
+async def _refuse(send: Send) -> None:
+    body = b'{"code":400,"message":"the address holds a NUL character"}'
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": 400, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})

@@ -1,0 +1,102 @@
+"""What handlers share: parameters, look-ups that end in 404, and answers in JSON."""
+
+from datetime import datetime
+from typing import Annotated, Any
+from urllib.parse import unquote
+
+import msgspec
+from litestar import MediaType, Response
+from litestar.params import QueryParameter
+
+from headwater.openlineage.names import NodeId
+from headwater.openlineage.times import parse_moment
+from headwater.server.answers.reading import Reading
+from headwater.server.http.errors import BadRequest, NotFound
+
+_MOST = 2**31
+
+Node = Annotated[
+    str,
+    QueryParameter(
+        name="nodeId",
+        description="dataset:NAMESPACE:NAME, job:NAMESPACE:NAME or "
+        "datasetField:NAMESPACE:NAME:FIELD",
+    ),
+]
+Limit = Annotated[int, QueryParameter(ge=0, description="How many to give at most")]
+Offset = Annotated[int, QueryParameter(ge=0, description="How many to pass over")]
+Detail = Annotated[
+    bool, QueryParameter(description="Tell also what Marquez leaves out of its answers")
+]
+AsOf = Annotated[
+    str | None, QueryParameter(name="asOf", description="The graph as it was at this time")
+]
+Depth = Annotated[int, QueryParameter(description="How far to follow")]
+
+
+def bounded(number: int) -> int:
+    """A number that every database can hold."""
+    return max(0, min(number, _MOST))
+
+
+def answer(body: Any, status: int = 200) -> Response[bytes]:
+    """A JSON answer; encoded here, off the event loop."""
+    return Response(msgspec.json.encode(body), status_code=status, media_type=MediaType.JSON)
+
+
+def dataset_of(reading: Reading, namespace: str, name: str) -> int:
+    """The dataset of a path.
+
+    Raises: NotFound.
+    """
+    namespace, name = unquote(namespace), unquote(name)
+    found = reading.dataset_id(namespace, name)
+    if found is None:
+        require_namespace(reading, namespace)
+        raise NotFound("Dataset", name)
+    return found
+
+
+def job_of(reading: Reading, namespace: str, name: str) -> int:
+    """The job of a path.
+
+    Raises: NotFound.
+    """
+    namespace, name = unquote(namespace), unquote(name)
+    found = reading.job_id(namespace, name)
+    if found is None:
+        require_namespace(reading, namespace)
+        raise NotFound("Job", name)
+    return found
+
+
+def require_namespace(reading: Reading, name: str) -> None:
+    """See that a namespace is known.
+
+    Raises: NotFound.
+    """
+    if not reading.has_namespace(name):
+        raise NotFound("Namespace", name)
+
+
+def name_of(node: NodeId) -> str:
+    """What to call a node that was not found: what follows its last colon."""
+    return node.rest.rpartition(":")[2]
+
+
+def time_of(name: str, text: str | None, default: int) -> int:
+    """A time among the parameters.
+
+    Raises: BadRequest.
+    """
+    if text is None:
+        return default
+    try:
+        return parse_moment(text)
+    except (ValueError, OverflowError) as error:
+        raise BadRequest(detail=f"query param {name}: {error}") from None
+
+
+def clock() -> datetime:
+    """The server's clock."""
+    return datetime.now().astimezone()

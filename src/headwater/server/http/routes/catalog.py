@@ -1,0 +1,289 @@
+"""Namespaces, sources, tags, search and statistics."""
+
+import re
+from datetime import datetime
+from typing import Annotated, Any
+from urllib.parse import unquote
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from litestar import Controller, Response, delete, get, put
+from litestar.params import QueryParameter
+from msgspec import Struct
+
+from headwater.errors import EventRejected
+from headwater.openlineage.events import MAX_NAME, check_text
+from headwater.openlineage.times import parse_moment
+from headwater.server.answers import stats
+from headwater.server.answers.reading import Reading, moment
+from headwater.server.answers.search import TYPES, Wanted, search, search_all
+from headwater.server.answers.shapes import Namespace, Source, Tag
+from headwater.server.http.common import Limit, Offset, answer, bounded, clock
+from headwater.server.http.errors import BadParameters, BadRequest, NotFound
+from headwater.server.service import Service
+from headwater.server.store import changes
+
+_NAMESPACE = "SELECT name, created_at, updated_at, owner, description, hidden FROM namespace"
+_SOURCE = "SELECT type, name, created_at, updated_at, url, description FROM source"
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+class NewNamespace(Struct, rename="camel"):
+    """A namespace to make or change."""
+
+    owner_name: str | None = None
+    description: str | None = None
+
+
+class NewSource(Struct, rename="camel"):
+    """A source to make or change."""
+
+    type: str
+    connection_url: str | None = None
+    description: str | None = None
+
+
+class NewTag(Struct):
+    """What a tag means."""
+
+    description: str | None = None
+
+
+class Namespaces(Controller):
+    """Namespaces."""
+
+    tags = ("Namespaces",)
+    path = "/api/v1/namespaces"
+
+    @get("/", sync_to_thread=True)
+    def list_namespaces(
+        self, service: Service, limit: Limit = 100, offset: Offset = 0
+    ) -> Response[bytes]:
+        """Every namespace, by name."""
+        with service.reader.open() as reading:
+            rows = reading.session.all(
+                f"{_NAMESPACE} WHERE NOT hidden ORDER BY name LIMIT ? OFFSET ?",
+                bounded(limit), bounded(offset),
+            )  # fmt: skip
+        return answer({"namespaces": [_namespace(row) for row in rows]})
+
+    @get("/{name:str}", sync_to_thread=True)
+    def get_namespace(self, service: Service, name: str) -> Response[bytes]:
+        """One namespace."""
+        return answer(_find_namespace(service, unquote(name)))
+
+    @put("/{name:str}", sync_to_thread=True)
+    def put_namespace(self, service: Service, name: str, data: NewNamespace) -> Response[bytes]:
+        """Make a namespace or change its owner."""
+        space = _checked(unquote(name))
+        _refuse_nul(ownerName=data.owner_name, description=data.description)
+        text = data.description and service.store.scrubber.text(data.description)
+        service.change(changes.put_namespace, space, data.owner_name, text)
+        return answer(_find_namespace(service, space))
+
+    @delete("/{name:str}", status_code=200, sync_to_thread=True)
+    def delete_namespace(self, service: Service, name: str) -> Response[bytes]:
+        """Hide a namespace with its jobs and datasets."""
+        space = unquote(name)
+        _find_namespace(service, space)
+        service.change(changes.hide_namespace, space)
+        return answer(_find_namespace(service, space))
+
+
+def _checked(name: str) -> str:
+    try:
+        check_text(name, "name", MAX_NAME)
+    except EventRejected as error:
+        raise BadParameters(error.message) from None
+    return name
+
+
+def _refuse_nul(**texts: str | None) -> None:
+    """See that texts can be stored: PostgreSQL has no NUL character.
+
+    Raises: BadParameters, naming the field.
+    """
+    for field, text in texts.items():
+        if text is not None and "\0" in text:
+            raise BadParameters(f"{field}: holds a NUL character")
+
+
+def _namespace(row: Any) -> Namespace:
+    name, created, updated, owner, text, hidden = row
+    return Namespace(name, moment(created), moment(updated), owner, text, bool(hidden))
+
+
+def _find_namespace(service: Service, name: str) -> Namespace:
+    with service.reader.open() as reading:
+        rows = reading.session.all(f"{_NAMESPACE} WHERE name = ?", name)
+    if not rows:
+        raise NotFound("Namespace", name)
+    return _namespace(rows[0])
+
+
+class Sources(Controller):
+    """Sources."""
+
+    tags = ("Sources",)
+    path = "/api/v1/sources"
+
+    @get("/", sync_to_thread=True)
+    def list_sources(
+        self, service: Service, limit: Limit = 100, offset: Offset = 0
+    ) -> Response[bytes]:
+        """Every source, by name."""
+        with service.reader.open() as reading:
+            rows = reading.session.all(
+                f"{_SOURCE} ORDER BY name LIMIT ? OFFSET ?", bounded(limit), bounded(offset)
+            )
+        return answer({"sources": [_source(row) for row in rows]})
+
+    @get("/{name:str}", sync_to_thread=True)
+    def get_source(self, service: Service, name: str) -> Response[bytes]:
+        """One source."""
+        return answer(_find_source(service, unquote(name)))
+
+    @put("/{name:str}", sync_to_thread=True)
+    def put_source(self, service: Service, name: str, data: NewSource) -> Response[bytes]:
+        """Make a source or change it."""
+        space = _checked(unquote(name))
+        _refuse_nul(type=data.type, connectionUrl=data.connection_url, description=data.description)
+        clean = service.store.scrubber.text
+        url, text = (told and clean(told) for told in (data.connection_url, data.description))
+        service.change(changes.put_source, space, data.type, url, text)
+        return answer(_find_source(service, space))
+
+
+def _source(row: Any) -> Source:
+    kind, name, created, updated, url, text = row
+    return Source(kind, name, moment(created), moment(updated), url, text)
+
+
+def _find_source(service: Service, name: str) -> Source:
+    with service.reader.open() as reading:
+        rows = reading.session.all(f"{_SOURCE} WHERE name = ?", name)
+    if not rows:
+        raise NotFound("Source", name)
+    return _source(rows[0])
+
+
+class Tags(Controller):
+    """Tags."""
+
+    tags = ("Tags",)
+    path = "/api/v1/tags"
+
+    @get("/", sync_to_thread=True)
+    def list_tags(
+        self, service: Service, limit: Limit = 100, offset: Offset = 0
+    ) -> Response[bytes]:
+        """Every tag."""
+        with service.reader.open() as reading:
+            rows = reading.session.all(
+                "SELECT name, description FROM tag ORDER BY name LIMIT ? OFFSET ?",
+                bounded(limit), bounded(offset),
+            )  # fmt: skip
+        return answer({"tags": [Tag(*row) for row in rows]})
+
+    @put("/{name:str}", sync_to_thread=True)
+    def put_tag(self, service: Service, name: str, data: NewTag) -> Response[bytes]:
+        """Make a tag or change what it means."""
+        tag = _checked(unquote(name))
+        _refuse_nul(description=data.description)
+        service.change(changes.put_tag, tag, data.description)
+        return answer(Tag(tag, data.description))
+
+
+class Search(Controller):
+    """Search and statistics."""
+
+    tags = ("Search",)
+    path = "/api/v1"
+
+    @get("/search", sync_to_thread=True)
+    def get_search(
+        self,
+        service: Service,
+        q: str,
+        kind: Annotated[
+            str | None, QueryParameter(name="filter", description="DATASET, JOB or FIELD")
+        ] = None,
+        sort: str | None = None,
+        limit: Limit = 10,
+        namespace: str | None = None,
+        before: str | None = None,
+        after: str | None = None,
+        types: Annotated[
+            str | None, QueryParameter(description="Some of job, dataset, column and run")
+        ] = None,
+    ) -> Response[bytes]:
+        """Jobs and datasets, or columns, by a part of their name.
+
+        With `types` the best of all of them, run ids and misspelt names included.
+        """
+        if not q.strip():
+            raise BadParameters("query param q must not be blank")
+        if types is not None:
+            return _search_all(service, q.strip(), types, namespace, bounded(limit))
+        if kind is not None and kind.upper() not in ("DATASET", "JOB", "FIELD"):
+            raise BadRequest(detail="query param filter must be one of [DATASET, JOB, FIELD]")
+        wanted = Wanted(
+            q.strip(), kind.upper() if kind else None, namespace,
+            _day("after", after), _day("before", before), (sort or "").lower() == "name",
+        )  # fmt: skip
+        with service.reader.open() as reading:
+            found, total = search(reading, wanted, bounded(limit))
+        return answer({"results": found, "totalCount": total})
+
+    @get("/stats/{asset:str}", sync_to_thread=True)
+    def get_stats(
+        self, service: Service, asset: str, period: str | None = None, timezone: str | None = None
+    ) -> Response[bytes]:
+        """Events, jobs, datasets or sources by the hour of a day or the day of a week."""
+        if asset not in ("lineage-events", "jobs", "datasets", "sources"):
+            raise BadRequest(detail="HTTP 404 Not Found", status_code=404)
+        if period is None:
+            return answer("Invalid period", 400)
+        if period.upper() not in ("DAY", "WEEK"):
+            raise BadRequest(detail="query param period must be one of [DAY, WEEK]")
+        if period.upper() == "WEEK" and timezone is None:
+            return answer("Timezone must be specified for period 'WEEK'", 400)
+        spans = stats.intervals(period.upper(), _zone(timezone), clock())
+        with service.reader.open() as reading:
+            return answer(_counts(reading, asset, spans))
+
+
+def _search_all(
+    service: Service, text: str, types: str, namespace: str | None, limit: int
+) -> Response[bytes]:
+    wanted = [word.strip().lower() for word in types.split(",") if word.strip()]
+    if not wanted or not {*wanted} <= {*TYPES}:
+        raise BadRequest(detail=f"query param types must be some of {[*TYPES]}")
+    with service.reader.open() as reading:
+        found = search_all(reading, text, wanted, namespace, limit)
+    return answer({"results": found, "totalCount": len(found)})
+
+
+def _counts(
+    reading: Reading, asset: str, spans: list[tuple[datetime, datetime]]
+) -> list[dict[str, Any]]:
+    if asset == "lineage-events":
+        return stats.event_counts(reading, spans)
+    return stats.asset_counts(reading, asset, spans)
+
+
+def _zone(name: str | None) -> ZoneInfo:
+    try:
+        return ZoneInfo(name or "UTC")
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise BadRequest(detail=f"query param timezone: {name!r} is not a time zone") from None
+
+
+def _day(name: str, text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not _DAY.fullmatch(text):
+        raise BadParameters(f'query param {name} must match "^\\d{{4}}-\\d{{2}}-\\d{{2}}$"')
+    try:
+        return parse_moment(text)
+    except (ValueError, OverflowError) as error:
+        raise BadParameters(f"query param {name}: {error}") from None

@@ -1,0 +1,160 @@
+"""Datasets, their versions and tags."""
+
+from typing import Any
+from urllib.parse import unquote
+
+from litestar import Controller, Response, delete, get, post, put
+from msgspec import Struct
+
+from headwater.server.answers import datasets
+from headwater.server.answers.reading import Reading, uuid_bytes
+from headwater.server.answers.shapes import Dataset, DatasetVersion
+from headwater.server.http import legacy_events
+from headwater.server.http.common import (
+    Limit,
+    Offset,
+    answer,
+    bounded,
+    dataset_of,
+    require_namespace,
+)
+from headwater.server.http.errors import BadRequest, NotFound
+from headwater.server.service import Service
+from headwater.server.store import changes
+
+_ONE = "/{namespace:str}/datasets/{name:str}"
+
+
+class NewDataset(Struct, rename="camel"):
+    """A dataset as it is declared by hand."""
+
+    type: str | None = None
+    physical_name: str | None = None
+    source_name: str | None = None
+    fields: list[dict[str, Any]] | None = None
+    tags: list[str] | None = None
+    description: str | None = None
+    run_id: str | None = None
+
+
+class Datasets(Controller):
+    """Datasets."""
+
+    tags = ("Datasets",)
+    path = "/api/v1/namespaces"
+
+    @get("/{namespace:str}/datasets", sync_to_thread=True)
+    def list_datasets(
+        self, service: Service, namespace: str, limit: Limit = 100, offset: Offset = 0
+    ) -> Response[bytes]:
+        """The datasets of a namespace, by name."""
+        space = unquote(namespace)
+        with service.reader.open() as reading:
+            require_namespace(reading, space)
+            found, total = datasets.list_datasets(reading, space, bounded(limit), bounded(offset))
+        return answer({"totalCount": total, "datasets": found})
+
+    @get(_ONE, sync_to_thread=True)
+    def get_dataset(self, service: Service, namespace: str, name: str) -> Response[bytes]:
+        """A dataset with everything known of it."""
+        with service.reader.open() as reading:
+            return answer(_one(reading, dataset_of(reading, namespace, name)))
+
+    @put(_ONE, sync_to_thread=True)
+    def put_dataset(
+        self, service: Service, namespace: str, name: str, data: NewDataset
+    ) -> Response[bytes]:
+        """Declare a dataset by hand, as a dataset event would."""
+        event = legacy_events.dataset_event(
+            unquote(namespace), unquote(name), data.fields, data.source_name, data.description
+        )
+        service.store.ingest([service.store.read(event)]).result()
+        return self._read(service, namespace, name)
+
+    @delete(_ONE, status_code=200, sync_to_thread=True)
+    def delete_dataset(self, service: Service, namespace: str, name: str) -> Response[bytes]:
+        """Hide a dataset until an event names it again."""
+        with service.reader.open() as reading:
+            number = dataset_of(reading, namespace, name)
+            found = _one(reading, number)
+        found.column_lineage = None
+        service.change(changes.hide, "dataset", number)
+        return answer(found)
+
+    @get(f"{_ONE}/versions", sync_to_thread=True)
+    def list_versions(
+        self, service: Service, namespace: str, name: str, limit: Limit = 100, offset: Offset = 0
+    ) -> Response[bytes]:
+        """The versions of a dataset, latest first."""
+        with service.reader.open() as reading:
+            number = dataset_of(reading, namespace, name)
+            found, total = datasets.list_versions(reading, number, bounded(limit), bounded(offset))
+        return answer({"versions": found, "totalCount": total})
+
+    @get(f"{_ONE}/versions/{{version:str}}", sync_to_thread=True)
+    def get_version(
+        self, service: Service, namespace: str, name: str, version: str
+    ) -> Response[bytes]:
+        """One version of a dataset."""
+        wanted = uuid_bytes(version)
+        if wanted is None:
+            raise BadRequest(detail="HTTP 404 Not Found", status_code=404)
+        with service.reader.open() as reading:
+            number = dataset_of(reading, namespace, name)
+            found: DatasetVersion | None = datasets.find_version(reading, number, wanted)
+        if found is None:
+            raise NotFound("Dataset version", version)
+        return answer(found)
+
+    @post(f"{_ONE}/tags/{{tag:str}}", status_code=200, sync_to_thread=True)
+    def add_tag(self, service: Service, namespace: str, name: str, tag: str) -> Response[bytes]:
+        """Give a dataset a tag."""
+        return self._tag(service, changes.add_tag, namespace, name, "", unquote(tag))
+
+    @delete(f"{_ONE}/tags/{{tag:str}}", status_code=200, sync_to_thread=True)
+    def drop_tag(self, service: Service, namespace: str, name: str, tag: str) -> Response[bytes]:
+        """Take a tag from a dataset."""
+        return self._tag(service, changes.drop_tag, namespace, name, "", unquote(tag))
+
+    @post(f"{_ONE}/fields/{{field:str}}/tags/{{tag:str}}", status_code=200, sync_to_thread=True)
+    def add_field_tag(
+        self, service: Service, namespace: str, name: str, field: str, tag: str
+    ) -> Response[bytes]:
+        """Give a field a tag, in capitals."""
+        upper = unquote(tag).upper()
+        return self._tag(service, changes.add_tag, namespace, name, unquote(field), upper)
+
+    @delete(f"{_ONE}/fields/{{field:str}}/tags/{{tag:str}}", status_code=200, sync_to_thread=True)
+    def drop_field_tag(
+        self, service: Service, namespace: str, name: str, field: str, tag: str
+    ) -> Response[bytes]:
+        """Take a tag from a field."""
+        upper = unquote(tag).upper()
+        return self._tag(service, changes.drop_tag, namespace, name, unquote(field), upper)
+
+    def _read(self, service: Service, namespace: str, name: str) -> Response[bytes]:
+        with service.reader.open() as reading:
+            found = _one(reading, dataset_of(reading, namespace, name))
+        return answer(found)
+
+    def _tag(
+        self, service: Service, change: Any, namespace: str, name: str, field: str,
+        tag: str,
+    ) -> Response[bytes]:  # fmt: skip
+        with service.reader.open() as reading:
+            number = dataset_of(reading, namespace, name)
+            if field:
+                schema = datasets.schemas_of(reading, [number]).get(number)
+                if schema is None or field not in schema.names:
+                    detail = f"Field '{field}' not found for dataset '{unquote(name)}'."
+                    raise BadRequest(detail=detail, status_code=404)
+        service.change(change, "DATASET", number, field, tag)
+        with service.reader.open() as reading:
+            found = _one(reading, number)
+        # Marquez leaves this out of what it answers here, and its page fetches again.
+        found.column_lineage = None
+        return answer(found)
+
+
+def _one(reading: Reading, number: int) -> Dataset:
+    return datasets.datasets(reading, [number])[0]

@@ -1,0 +1,45 @@
+"""Raw events that hold a text."""
+
+from typing import Annotated
+
+from litestar import Controller, MediaType, Response, get
+from litestar.params import QueryParameter
+
+from headwater.openlineage.times import FOREVER
+from headwater.server.answers import event_search, events
+from headwater.server.http.errors import BadRequest
+from headwater.server.service import Service
+
+_Limit = Annotated[int, QueryParameter(ge=1, le=200, description="How many to give at most")]
+
+
+class EventSearch(Controller):
+    """Looking through events."""
+
+    tags = ("Listing",)
+    path = "/api/v1/events/search"
+
+    @get("/", sync_to_thread=True)
+    def search_events(
+        self,
+        service: Service,
+        q: str = "",
+        kind: str = "all",
+        types: Annotated[
+            list[str] | None, QueryParameter(name="type", description="START, RUNNING, …")
+        ] = None,
+        start: Annotated[
+            str | None, QueryParameter(name="from", description="`next` of the answer before")
+        ] = None,
+        limit: _Limit = 50,
+    ) -> Response[bytes]:
+        """Events that hold a text, newest first; an answer may end before the log does."""
+        if kind not in events.KINDS:
+            raise BadRequest(detail=f"query param kind must be one of {[*events.KINDS]}")
+        try:
+            place = event_search.Place.parse(start or f"{FOREVER}.{FOREVER}")
+        except ValueError:
+            raise BadRequest(detail="query param from must be `next` of an answer") from None
+        with service.reader.open() as reading:
+            found = event_search.search(reading, q, kind, types or [], place, limit)
+        return Response(event_search.as_answer(found), media_type=MediaType.JSON)

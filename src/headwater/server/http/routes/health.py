@@ -1,0 +1,33 @@
+"""Whether the server is alive, ready, and how it does."""
+
+from litestar import Controller, MediaType, Response, get
+
+from headwater.server import metrics
+from headwater.server.http.common import answer
+from headwater.server.service import Service
+from headwater.version import __version__
+
+
+class Health(Controller):
+    """Health, readiness and figures."""
+
+    tags = ("Operations",)
+
+    @get("/health", sync_to_thread=False)
+    def health(self) -> Response[bytes]:
+        """Alive."""
+        return answer({"status": "ok", "version": __version__})
+
+    @get("/ready", sync_to_thread=True)
+    def ready(self, service: Service) -> Response[bytes]:
+        """Ready: the store answers."""
+        with service.reader.open() as reading:
+            reading.session.all("SELECT generation FROM clock")
+        return answer({"status": "ready", "version": __version__})
+
+    @get("/metrics", media_type=MediaType.TEXT, sync_to_thread=True)
+    def metrics(self, service: Service) -> Response[bytes]:
+        """Figures for Prometheus."""
+        metrics.WAITING.set(service.store.writer.waiting())
+        metrics.STORE_BYTES.set(service.store.database.size())
+        return Response(metrics.page(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -1,0 +1,111 @@
+"""Questions about history: when the graph changed, and how."""
+
+from typing import Annotated
+
+from litestar import Controller, Response, get
+from litestar.params import QueryParameter
+
+from headwater.openlineage.names import NodeId, NodeKind
+from headwater.openlineage.times import FOREVER
+from headwater.server.answers.changes import changes
+from headwater.server.answers.diff import diff_around, diff_everywhere
+from headwater.server.answers.past import PastWalk
+from headwater.server.answers.reading import NOW, Reading
+from headwater.server.http.common import Depth, Limit, answer, bounded, name_of, time_of
+from headwater.server.http.errors import BadRequest, NotFound
+from headwater.server.service import Service
+
+OptionalNode = Annotated[
+    str | None,
+    QueryParameter(
+        name="nodeId",
+        description="dataset:NAMESPACE:NAME, job:NAMESPACE:NAME or "
+        "datasetField:NAMESPACE:NAME:FIELD; everywhere, if none is given",
+    ),
+]
+From = Annotated[str | None, QueryParameter(name="from", description="After this time")]
+To = Annotated[str | None, QueryParameter(name="to", description="Up to this time; else now")]
+
+
+class History(Controller):
+    """What changed, and when."""
+
+    tags = ("History",)
+    path = "/api/v1/lineage"
+
+    @get("/changes", sync_to_thread=True)
+    def get_changes(
+        self,
+        service: Service,
+        node_id: OptionalNode = None,
+        depth: Depth = 20,
+        after: From = None,
+        to: To = None,
+        limit: Limit = 1000,
+    ) -> Response[bytes]:
+        """The moments at which the graph changed, oldest first; of many the last."""
+        since, at = window(after, to)
+        with service.reader.open(at) as reading:
+            walk = None
+            if node_id is not None:
+                walk = PastWalk(reading, since=since)
+                _walk_from(walk, parse_node(node_id), bounded(depth))
+            found = changes(reading, since, walk, bounded(limit))
+        return answer({"changes": found})
+
+    @get("/diff", sync_to_thread=True)
+    def get_diff(
+        self,
+        service: Service,
+        node_id: OptionalNode = None,
+        depth: Depth = 20,
+        after: From = None,
+        to: To = None,
+    ) -> Response[bytes]:
+        """What was added, removed and changed between two times, and by which run."""
+        since, at = window(after, to)
+        node = None if node_id is None else parse_node(node_id)
+        with service.reader.open(since) as before:
+            later: Reading = before._replace(at=at)
+            if node is None:
+                return answer(diff_everywhere(before, later))
+            found = diff_around(before, later, node, bounded(depth))
+        if found is None:
+            raise NotFound("Job" if node.kind is NodeKind.JOB else "Dataset", name_of(node))
+        return answer(found)
+
+
+def window(after: str | None, to: str | None) -> tuple[int, int]:
+    """Two times among the parameters.
+
+    Raises: BadRequest, when they are the wrong way round.
+    """
+    since, at = time_of("from", after, -FOREVER), time_of("to", to, NOW)
+    if since > at:
+        raise BadRequest(detail="query param from is later than to")
+    return since, at
+
+
+def parse_node(text: str) -> NodeId:
+    """A node id among the parameters.
+
+    Raises: BadRequest, when it is none.
+    """
+    node = NodeId.parse(text)
+    if node is None or node.kind is NodeKind.RUN:
+        raise BadRequest(detail="HTTP 404 Not Found", status_code=404)
+    return node
+
+
+def _walk_from(walk: PastWalk, node: NodeId, depth: int) -> None:
+    if node.kind is NodeKind.JOB:
+        job = walk.naming.find_job(node)
+        if job is None:
+            raise NotFound("Job", name_of(node))
+        walk.go({job}, depth)
+        return
+    column = walk.naming.find_field(node) if node.kind is NodeKind.FIELD else None
+    root = column[0] if column else walk.naming.find_dataset(node)
+    if root is None:
+        raise NotFound("Dataset", name_of(node))
+    walk.from_dataset(root, depth)

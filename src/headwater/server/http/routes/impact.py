@@ -1,0 +1,83 @@
+"""What a node feeds, and what it comes from, as lists: JSON for programs, CSV for people."""
+
+import csv
+from io import StringIO
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Controller, Request, Response, get
+from litestar.params import QueryParameter
+
+from headwater.openlineage.graph import Way
+from headwater.openlineage.names import NodeKind
+from headwater.server.answers.impact import Item, reached
+from headwater.server.answers.reading import NOW
+from headwater.server.http.common import AsOf, Depth, Node, answer, bounded, name_of, time_of
+from headwater.server.http.errors import BadRequest, NotFound
+from headwater.server.http.routes.history import parse_node
+from headwater.server.service import Service
+
+Format = Annotated[str | None, QueryParameter(name="format", description="json or csv")]
+_WORDS = {NodeKind.JOB: "Job", NodeKind.DATASET: "Dataset", NodeKind.FIELD: "Column"}
+
+
+class Impact(Controller):
+    """Everything downstream, and everything upstream."""
+
+    tags = ("Lineage",)
+    path = "/api/v1"
+
+    @get("/impact", sync_to_thread=True)
+    def get_impact(
+        self, request: Request[Any, Any, Any], service: Service, node_id: Node,
+        depth: Depth = 20, as_of: AsOf = None, form: Format = None,
+    ) -> Response[bytes]:  # fmt: skip
+        """Everything that depends on a column, dataset or job, nearest first."""
+        return _list(request, service, node_id, Way.DOWNSTREAM, depth, as_of, form)
+
+    @get("/origin", sync_to_thread=True)
+    def get_origin(
+        self, request: Request[Any, Any, Any], service: Service, node_id: Node,
+        depth: Depth = 20, as_of: AsOf = None, form: Format = None,
+    ) -> Response[bytes]:  # fmt: skip
+        """Everything that a column, dataset or job depends on, nearest first."""
+        return _list(request, service, node_id, Way.UPSTREAM, depth, as_of, form)
+
+
+def _list(
+    request: Request[Any, Any, Any], service: Service, text: str, way: Way, depth: int,
+    as_of: str | None, form: str | None,
+) -> Response[bytes]:  # fmt: skip
+    if form not in (None, "", "json", "csv"):
+        raise BadRequest(detail="query param format must be one of [json, csv]")
+    node = parse_node(text)
+    with service.reader.open(time_of("asOf", as_of, NOW)) as reading:
+        items = reached(reading, node, way, bounded(depth))
+    if items is None:
+        raise NotFound(_WORDS[node.kind], name_of(node))
+    accepts = request.headers.get("accept", "").partition(",")[0].partition(";")[0].strip()
+    if form == "csv" or (not form and accepts == "text/csv"):
+        name = f"{'impact' if way is Way.DOWNSTREAM else 'origin'}.csv"
+        headers = {"content-disposition": f'attachment; filename="{name}"'}
+        return Response(as_csv(items), media_type="text/csv; charset=utf-8", headers=headers)
+    return answer({"nodeId": text, "items": items})
+
+
+def as_csv(items: list[Item]) -> bytes:
+    """Items as a table; lists are joined by a semicolon."""
+    names = [field.encode_name for field in msgspec.structs.fields(Item)]
+    file = StringIO()
+    writer = csv.writer(file, lineterminator="\r\n")
+    writer.writerow(names)
+    for item in items:
+        told = msgspec.to_builtins(item)
+        writer.writerow([_cell(told[name]) for name in names])
+    return file.getvalue().encode()
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list):
+        return ";".join(value)
+    text = "" if value is None else str(value)
+    # A spreadsheet would take this for a formula, and names come from anyone.
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text

@@ -1,0 +1,215 @@
+"""Jobs, their versions, runs and tags."""
+
+from typing import Annotated, Any
+from urllib.parse import unquote
+from uuid import uuid4
+
+import msgspec
+from litestar import Controller, Response, delete, get, post, put
+from litestar.params import QueryParameter
+from msgspec import Struct
+
+from headwater.openlineage.lifecycle import RunState
+from headwater.server.answers import jobs
+from headwater.server.answers.reading import Reading, uuid_bytes
+from headwater.server.answers.runs import LISTED, RunWriter
+from headwater.server.answers.shapes import Job
+from headwater.server.http import legacy_events
+from headwater.server.http.common import Limit, Offset, answer, bounded, job_of, time_of
+from headwater.server.http.errors import BadRequest, NotFound
+from headwater.server.http.routes.runs import run_answer
+from headwater.server.service import Service
+from headwater.server.store import changes
+from headwater.server.store.rows import RunRow
+
+_ONE = "/namespaces/{namespace:str}/jobs/{name:str}"
+_STATES = [*RunState, "OTHER"]
+
+
+class NewJob(Struct, rename="camel"):
+    """A job as it is declared by hand."""
+
+    type: str | None = None
+    inputs: list[Any] | None = None
+    outputs: list[Any] | None = None
+    location: str | None = None
+    description: str | None = None
+    run_id: str | None = None
+
+
+class NewRun(Struct, rename="camel"):
+    """A run that is about to be."""
+
+    id: str | None = None
+    nominal_start_time: str | None = None
+    nominal_end_time: str | None = None
+    args: dict[str, Any] | None = None
+
+
+class Jobs(Controller):
+    """Jobs."""
+
+    tags = ("Jobs",)
+    path = "/api/v1"
+
+    @get("/jobs", sync_to_thread=True)
+    def list_all(
+        self,
+        service: Service,
+        last_run_states: Annotated[list[str] | None, QueryParameter(name="lastRunStates")] = None,
+        q: str = "",
+        name: list[str] | None = None,
+        limit: Limit = 100,
+        offset: Offset = 0,
+    ) -> Response[bytes]:
+        """Every job, latest first.
+
+        By the state of its last run if wanted, by what its name contains (`q`), or by whole
+        names (`name`, as often as wanted).
+        """
+        return _list(service, None, last_run_states, limit, offset, q, name)
+
+    @get("/namespaces/{namespace:str}/jobs", sync_to_thread=True)
+    def list_some(
+        self,
+        service: Service,
+        namespace: str,
+        last_run_states: Annotated[list[str] | None, QueryParameter(name="lastRunStates")] = None,
+        limit: Limit = 100,
+        offset: Offset = 0,
+    ) -> Response[bytes]:
+        """The jobs of a namespace, latest first."""
+        return _list(service, unquote(namespace), last_run_states, limit, offset)
+
+    @get(_ONE, sync_to_thread=True)
+    def get_job(self, service: Service, namespace: str, name: str) -> Response[bytes]:
+        """A job with everything known of it."""
+        with service.reader.open() as reading:
+            found = jobs.jobs(reading, [job_of(reading, namespace, name)])[0]
+        return answer(found)
+
+    @put(_ONE, sync_to_thread=True)
+    def put_job(self, service: Service, namespace: str, name: str, data: NewJob) -> Response[bytes]:
+        """Declare a job by hand, as a job event would."""
+        event = legacy_events.job_event(
+            unquote(namespace), unquote(name), kind=data.type or "BATCH",
+            inputs=data.inputs or [], outputs=data.outputs or [], location=data.location,
+            text=data.description,
+        )  # fmt: skip
+        service.store.ingest([service.store.read(event)]).result()
+        with service.reader.open() as reading:
+            found = jobs.jobs(reading, [job_of(reading, namespace, name)])[0]
+        return answer(found)
+
+    @delete(_ONE, status_code=200, sync_to_thread=True)
+    def delete_job(self, service: Service, namespace: str, name: str) -> Response[bytes]:
+        """Hide a job until an event names it again."""
+        with service.reader.open() as reading:
+            number = job_of(reading, namespace, name)
+            found = _brief(reading, number)
+        found.facets, found.labels = {}, []
+        service.change(changes.hide, "job", number)
+        return answer(found)
+
+    @get(f"{_ONE}/versions", sync_to_thread=True)
+    def list_versions(
+        self, service: Service, namespace: str, name: str, limit: Limit = 100, offset: Offset = 0
+    ) -> Response[bytes]:
+        """What the job read and wrote over time, latest first."""
+        with service.reader.open() as reading:
+            number = job_of(reading, namespace, name)
+            found, _ = jobs.versions(reading, number, None, bounded(limit), bounded(offset))
+        return answer({"versions": found})
+
+    @get(f"{_ONE}/versions/{{version:str}}", sync_to_thread=True)
+    def get_version(
+        self, service: Service, namespace: str, name: str, version: str
+    ) -> Response[bytes]:
+        """One version of a job."""
+        wanted = uuid_bytes(version)
+        if wanted is None:
+            raise BadRequest(detail="HTTP 404 Not Found", status_code=404)
+        with service.reader.open() as reading:
+            number = job_of(reading, namespace, name)
+            found, _ = jobs.versions(reading, number, wanted, 1, 0)
+        if not found:
+            raise NotFound("Job version", version)
+        return answer(found[0])
+
+    @get(f"{_ONE}/runs", sync_to_thread=True)
+    def list_runs(
+        self, service: Service, namespace: str, name: str, limit: Limit = 100, offset: Offset = 0
+    ) -> Response[bytes]:
+        """The runs of a job, latest first."""
+        with service.reader.open() as reading:
+            number = job_of(reading, namespace, name)
+            rows = reading.session.all(
+                f"SELECT * FROM run WHERE job = ? AND {LISTED} "
+                "ORDER BY created_at DESC, uuid DESC LIMIT ? OFFSET ?",
+                number, bounded(limit), bounded(offset),
+            )  # fmt: skip
+            total = reading.session.all(
+                f"SELECT count(*) FROM run WHERE job = ? AND {LISTED}", number
+            )[0][0]
+            runs = [RunRow.of(row) for row in rows]
+            writer = RunWriter(reading, runs)
+            return answer({"runs": [writer.write(run) for run in runs], "totalCount": total})
+
+    @post(f"{_ONE}/runs", status_code=201, sync_to_thread=True)
+    def post_run(
+        self, service: Service, namespace: str, name: str, data: NewRun
+    ) -> Response[bytes]:
+        """Make a run by hand; it is NEW until it is started."""
+        with service.reader.open() as reading:
+            job_of(reading, namespace, name)
+        run = data.id or str(uuid4())
+        start = time_of("nominalStartTime", data.nominal_start_time, 0) or None
+        end = time_of("nominalEndTime", data.nominal_end_time, 0) or None
+        job = (unquote(namespace), unquote(name))
+        event = service.store.read(legacy_events.run_event("OTHER", run, job, start))
+        service.store.ingest([event]).result()
+        args = msgspec.json.encode(service.store.scrubber.value(data.args or {})).decode()
+        uuid = uuid_bytes(run) or b""
+        service.change(changes.set_args, uuid, args, start, end)
+        return run_answer(service, run, status=201)
+
+    @post(f"{_ONE}/tags/{{tag:str}}", status_code=200, sync_to_thread=True)
+    def add_tag(self, service: Service, namespace: str, name: str, tag: str) -> Response[bytes]:
+        """Give a job a tag."""
+        return _tag(service, changes.add_tag, namespace, name, unquote(tag))
+
+    @delete(f"{_ONE}/tags/{{tag:str}}", status_code=200, sync_to_thread=True)
+    def drop_tag(self, service: Service, namespace: str, name: str, tag: str) -> Response[bytes]:
+        """Take a tag from a job."""
+        return _tag(service, changes.drop_tag, namespace, name, unquote(tag))
+
+
+def _list(
+    service: Service, namespace: str | None, states: list[str] | None, limit: int, offset: int,
+    text: str = "", names: list[str] | None = None,
+) -> Response[bytes]:  # fmt: skip
+    for state in states or ():
+        if state not in _STATES:
+            told = ", ".join(_STATES)
+            raise BadRequest(detail=f"query param lastRunStates must be one of [{told}]")
+    with service.reader.open() as reading:
+        found, total = jobs.list_jobs(
+            reading, namespace, states or [], bounded(limit), bounded(offset), text, names
+        )
+    return answer({"totalCount": total, "jobs": found})
+
+
+def _brief(reading: Reading, number: int) -> Job:
+    """A job without its runs and outputs, as Marquez answers to a change."""
+    found = jobs.jobs(reading, [number])[0]
+    found.latest_run, found.latest_runs, found.outputs = None, None, []
+    return found
+
+
+def _tag(service: Service, change: Any, namespace: str, name: str, tag: str) -> Response[bytes]:
+    with service.reader.open() as reading:
+        number = job_of(reading, namespace, name)
+    service.change(change, "JOB", number, "", tag)
+    with service.reader.open() as reading:
+        found = _brief(reading, number)
+    return answer(found)

@@ -1,0 +1,247 @@
+"""Questions about the graph: lineage, column lineage, runs upstream, raw events."""
+
+from typing import Annotated
+
+from litestar import MediaType, Response, get
+from litestar.params import QueryParameter
+
+from headwater.openlineage.names import NodeId, NodeKind
+from headwater.openlineage.times import FOREVER
+from headwater.server.answers import events, graph
+from headwater.server.answers.columns import Column, ColumnWalk, column_graph
+from headwater.server.answers.datasets import find_version
+from headwater.server.answers.naming import Naming
+from headwater.server.answers.past import EVER, PastWalk, past_graph
+from headwater.server.answers.past_columns import PastColumnWalk
+from headwater.server.answers.reading import NOW, Reading, uuid_bytes
+from headwater.server.answers.shapes import Graph
+from headwater.server.answers.upstream import runs_upstream
+from headwater.server.http.common import (
+    AsOf,
+    Depth,
+    Detail,
+    Limit,
+    Node,
+    Offset,
+    answer,
+    bounded,
+    name_of,
+    time_of,
+)
+from headwater.server.http.errors import BadParameters, BadRequest, NotFound
+from headwater.server.http.routes.ingest import Ingest
+from headwater.server.service import Service
+from headwater.server.store.tables import OUTPUT
+
+_NOWHERE = "HTTP 404 Not Found"
+
+
+class Lineage(Ingest):
+    """The lineage graph; one controller with `Ingest`, for they share a path."""
+
+    tags = ("Lineage",)
+
+    @get("/lineage", sync_to_thread=True)
+    def get_lineage(
+        self,
+        service: Service,
+        node_id: Node,
+        depth: Depth = 20,
+        by_parent: Annotated[bool, QueryParameter(name="aggregateByParentRun")] = False,
+        detail: Detail = False,
+        as_of: AsOf = None,
+        mode: Annotated[
+            str | None, QueryParameter(description="cumulative: every edge there ever was")
+        ] = None,
+    ) -> Response[bytes]:
+        """The graph around a dataset or a job; depth counts jobs.
+
+        `detail` shows a child job by its own last run, not its parent's, and tags.
+        """
+        node, view = _node(node_id), graph.View(by_parent, detail)
+        if mode not in (None, "", "current", "cumulative"):
+            raise BadRequest(detail="query param mode must be one of [current, cumulative]")
+        if as_of is not None or mode == "cumulative":
+            at = time_of("asOf", as_of, NOW)
+            with service.reader.open(at) as reading:
+                return answer(_past(reading, node, bounded(depth), view, mode == "cumulative"))
+        with service.reader.open() as reading:
+            if node.kind is NodeKind.JOB:
+                job = reading.find_job(node)
+                if job is None:
+                    raise NotFound("Job", name_of(node))
+                found = graph.lineage_of_job(reading, job, bounded(depth), view)
+            elif node.kind is NodeKind.DATASET:
+                root = reading.find_dataset(node)
+                if root is None:
+                    raise NotFound("Dataset", name_of(node))
+                found = graph.lineage_of_dataset(reading, root, bounded(depth), view)
+            else:
+                raise BadRequest(detail="lineage is asked of a dataset or a job")
+        return answer(found)
+
+    @get("/column-lineage", sync_to_thread=True)
+    def get_column_lineage(
+        self,
+        service: Service,
+        node_id: Node,
+        depth: Depth = 20,
+        with_downstream: Annotated[bool, QueryParameter(name="withDownstream")] = False,
+        detail: Detail = False,
+        as_of: AsOf = None,
+    ) -> Response[bytes]:
+        """The columns that a column, or those of a dataset or job, come from and feed.
+
+        `detail` tells every transformation of each input, and the job that makes it.
+        """
+        node = _meant(service, _node(node_id))
+        if node.version and with_downstream:
+            raise BadRequest(detail="a version is followed upstream only: it is what it was")
+        if node.version and as_of is not None:
+            raise BadRequest(detail="a version is of one moment already; leave out asOf")
+        at = _moment_of_version(service, node) if node.version else time_of("asOf", as_of, NOW)
+        with service.reader.open(at) as reading:
+            names = Naming(reading) if as_of is not None else reading
+            walk = ColumnWalk(reading)
+            if isinstance(names, Naming):
+                walk = PastColumnWalk(reading, names)
+            start = _start(reading, names, walk, node)
+            walk.upstream(start, bounded(depth))
+            if with_downstream:
+                walk.downstream(start, bounded(depth))
+            found: Graph = column_graph(
+                reading,
+                walk,
+                is_versioned=node.version is not None,
+                is_detailed=detail,
+            )
+        return answer(found)
+
+    @get("/runlineage/upstream", sync_to_thread=True)
+    def get_runs_upstream(
+        self,
+        service: Service,
+        run_id: Annotated[str, QueryParameter(name="runId")],
+        depth: Depth = 20,
+    ) -> Response[bytes]:
+        """The runs that wrote what a run read, and so on."""
+        uuid = uuid_bytes(run_id)
+        with service.reader.open() as reading:
+            found = runs_upstream(reading, uuid, bounded(depth)) if uuid else None
+        if found is None:
+            raise NotFound("Run", run_id)
+        return answer({"runs": found})
+
+    @get("/events/lineage", sync_to_thread=True)
+    def get_events(
+        self,
+        service: Service,
+        before: str | None = None,
+        after: str | None = None,
+        sort_direction: Annotated[str, QueryParameter(name="sortDirection")] = "desc",
+        limit: Limit = 100,
+        offset: Offset = 0,
+        kind: Annotated[
+            str, QueryParameter(description="Which events: run, job, dataset or all")
+        ] = "run",
+        run_id: Annotated[str | None, QueryParameter(name="runId")] = None,
+    ) -> Response[bytes]:
+        """Events as they came, by event time."""
+        if sort_direction.lower() not in ("asc", "desc"):
+            raise BadRequest(detail="query param sortDirection must be one of [DESC, ASC]")
+        if kind not in events.KINDS:
+            raise BadRequest(detail=f"query param kind must be one of {[*events.KINDS]}")
+        window = events.Window(
+            time_of("after", after, -FOREVER),
+            time_of("before", before, FOREVER),
+            sort_direction.lower() == "desc",
+            bounded(limit),
+            bounded(offset),
+            kind,
+            _run(run_id),
+        )
+        with service.reader.open() as reading:
+            bodies, total = events.events(reading, window)
+        return Response(events.as_array("events", bodies, total), media_type=MediaType.JSON)
+
+
+def _run(run_id: str | None) -> bytes | None:
+    if run_id is None:
+        return None
+    uuid = uuid_bytes(run_id)
+    if uuid is None:
+        raise BadParameters("query param runId must be a UUID")
+    return uuid
+
+
+def _node(text: str) -> NodeId:
+    node = NodeId.parse(text)
+    if node is None:
+        raise BadRequest(detail=_NOWHERE, status_code=404)
+    return node
+
+
+def _meant(service: Service, node: NodeId) -> NodeId:
+    """What ends in a version is a version, unless something goes by that name."""
+    if node.version is None:
+        return node
+    with service.reader.open() as reading:
+        find = reading.find_job if node.kind is NodeKind.JOB else reading.find_dataset
+        return node if find(node.whole) is None else node.whole
+
+
+def _past(reading: Reading, node: NodeId, depth: int, view: graph.View, is_ever: bool) -> Graph:
+    """The graph as it was, or as it ever was until then."""
+    walk = PastWalk(reading, since=EVER if is_ever else None)
+    if node.kind is NodeKind.JOB:
+        job = walk.naming.find_job(node)
+        if job is None:
+            raise NotFound("Job", name_of(node))
+        walk.go({job}, depth)
+    elif node.kind is NodeKind.DATASET:
+        root = walk.naming.find_dataset(node)
+        if root is None:
+            raise NotFound("Dataset", name_of(node))
+        walk.from_dataset(root, depth)
+    else:
+        raise BadRequest(detail="lineage is asked of a dataset or a job")
+    return past_graph(reading, walk, view, dated=is_ever)
+
+
+def _start(
+    reading: Reading, names: Reading | Naming, walk: ColumnWalk, node: NodeId
+) -> list[Column]:
+    """The columns that a node id speaks of."""
+    if node.kind is NodeKind.FIELD:
+        column = names.find_field(node)
+        if column is not None and walk.knows(column):
+            return [column]
+    elif node.kind is NodeKind.DATASET:
+        root = names.find_dataset(node)
+        if root is not None:
+            return walk.outputs_of(root)
+    elif node.kind is NodeKind.JOB:
+        job = names.find_job(node)
+        if job is not None:
+            return [c for root in _outputs(reading, job) for c in walk.outputs_of(root)]
+    raise BadRequest(detail="Could not find node", status_code=404)
+
+
+def _outputs(reading: Reading, job: int) -> list[int]:
+    walk = PastWalk(reading)
+    walk.take([job])
+    return sorted(walk.outputs[job])
+
+
+def _moment_of_version(service: Service, node: NodeId) -> int:
+    version = uuid_bytes(node.version or "")
+    with service.reader.open() as reading:
+        rows = reading.session.all(
+            "SELECT last FROM run_io WHERE version = ? AND io = ?", version, OUTPUT
+        )
+        if rows:
+            return int(rows[0][0])
+        found = find_version(reading, reading.find_dataset(node), version or b"")
+    if found is None:
+        raise BadRequest(detail="Could not find node", status_code=404)
+    return NOW

@@ -1,0 +1,56 @@
+"""Runs and datasets across namespaces."""
+
+from typing import Annotated
+
+from litestar import Controller, Response, get
+from litestar.params import QueryParameter
+
+from headwater.server.answers.listing import list_datasets, list_runs
+from headwater.server.answers.warehouse import tables
+from headwater.server.http.common import Limit, Offset, answer, bounded
+from headwater.server.service import Service
+
+
+class Listing(Controller):
+    """What tables show."""
+
+    tags = ("Listing",)
+    path = "/api/v1"
+
+    @get("/runs", sync_to_thread=True)
+    def get_runs(
+        self,
+        service: Service,
+        states: Annotated[
+            list[str] | None,
+            QueryParameter(name="state", description="Runs in these states"),
+        ] = None,
+        limit: Limit = 100,
+        offset: Offset = 0,
+    ) -> Response[bytes]:
+        """The runs of all jobs, those heard of last first."""
+        with service.reader.open() as reading:
+            found, total = list_runs(reading, states or [], bounded(limit), bounded(offset))
+        return answer({"runs": found, "totalCount": total})
+
+    @get("/datasets", sync_to_thread=True)
+    def get_datasets(
+        self,
+        service: Service,
+        q: str = "",
+        namespace: str | None = None,
+        limit: Limit = 100,
+        offset: Offset = 0,
+    ) -> Response[bytes]:
+        """The datasets of all namespaces, latest first; `q` is a part of the name."""
+        with service.reader.open() as reading:
+            found, total = list_datasets(
+                reading, q.strip(), namespace, bounded(limit), bounded(offset)
+            )
+        return answer({"datasets": found, "totalCount": total})
+
+    @get("/tables", sync_to_thread=True)
+    def get_tables(self, service: Service) -> Response[bytes]:
+        """Tables with a catalog's name or with snapshots, the newest snapshots first."""
+        with service.reader.open() as reading:
+            return answer({"tables": tables(reading)})

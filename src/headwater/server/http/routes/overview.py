@@ -1,0 +1,35 @@
+"""What the page opens on."""
+
+from typing import Annotated
+
+from litestar import Controller, Response, get
+from litestar.params import QueryParameter
+
+from headwater.server.answers.overview import whole
+from headwater.server.answers.reading import NOW
+from headwater.server.http.common import AsOf, Limit, answer, bounded, time_of
+from headwater.server.service import Service
+
+
+class Overview(Controller):
+    """The graph as a whole."""
+
+    tags = ("Lineage",)
+    path = "/api/v1/lineage/whole"
+
+    @get("/", sync_to_thread=True)
+    def get_whole(
+        self,
+        service: Service,
+        limit: Limit = 60,
+        as_of: AsOf = None,
+        by_parent: Annotated[bool, QueryParameter(name="aggregateByParentRun")] = False,
+        brief: bool = False,
+    ) -> Response[bytes]:
+        """The whole graph when it has at most `limit` nodes, else its busiest part.
+
+        `brief` leaves out columns and the versions that runs read and wrote: of thousands of
+        nodes they are most of the answer.
+        """
+        with service.reader.open(time_of("asOf", as_of, NOW)) as reading:
+            return answer(whole(reading, bounded(limit), by_parent=by_parent, brief=brief))

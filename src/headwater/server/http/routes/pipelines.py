@@ -1,0 +1,82 @@
+"""Pipelines: what the page asks of workers and Kafka Connect clusters, passed on to them."""
+
+from typing import Any
+from urllib.parse import unquote
+
+from litestar import Controller, Request, Response, delete, get, patch, post, put
+
+from headwater.errors import PipelineUnreachable, UnknownPipeline
+from headwater.server.http.common import answer
+from headwater.server.http.errors import BadRequest
+from headwater.server.service import Service
+
+_ONE = "/{name:str}/{rest:path}"
+_ROOMS = ("connectors", "connector-plugins")
+_CODES: dict[type[Exception], int] = {UnknownPipeline: 404, PipelineUnreachable: 502}
+
+
+def _told(_: Request[Any, Any, Any], error: UnknownPipeline | PipelineUnreachable) -> Response[Any]:
+    code = _CODES[type(error)]
+    return answer({"code": code, "message": error.message, "hint": error.hint}, code)
+
+
+class Pipelines(Controller):
+    """Clusters, their connectors, and what may be done to these."""
+
+    tags = ("Pipelines",)
+    path = "/api/v1/pipelines"
+    exception_handlers = {UnknownPipeline: _told, PipelineUnreachable: _told}  # noqa: RUF012
+
+    @get("/")
+    async def list_clusters(self, service: Service) -> Response[bytes]:
+        """The clusters that the server was started with, and whether they answer."""
+        return answer(await service.clusters.all() if service.clusters else [])
+
+    @get(_ONE)
+    async def read(
+        self, service: Service, request: Request[Any, Any, Any], name: str, rest: str
+    ) -> Response[bytes]:
+        """Ask a cluster, as Kafka Connect's REST API is asked; secrets are hidden."""
+        return await _pass_on(service, request, name, rest)
+
+    @post(_ONE)
+    async def create(
+        self, service: Service, request: Request[Any, Any, Any], name: str, rest: str
+    ) -> Response[bytes]:
+        """Deploy a connector, or restart one."""
+        return await _pass_on(service, request, name, rest)
+
+    @put(_ONE)
+    async def change(
+        self, service: Service, request: Request[Any, Any, Any], name: str, rest: str
+    ) -> Response[bytes]:
+        """Configure, validate, pause, resume or stop; a hidden secret that comes back stays."""
+        return await _pass_on(service, request, name, rest)
+
+    @patch(_ONE)
+    async def mend(
+        self, service: Service, request: Request[Any, Any, Any], name: str, rest: str
+    ) -> Response[bytes]:
+        """Change a part of a configuration, or offsets."""
+        return await _pass_on(service, request, name, rest)
+
+    @delete(_ONE, status_code=200)
+    async def remove(
+        self, service: Service, request: Request[Any, Any, Any], name: str, rest: str
+    ) -> Response[bytes]:
+        """Delete a connector or its offsets."""
+        return await _pass_on(service, request, name, rest)
+
+
+async def _pass_on(
+    service: Service, request: Request[Any, Any, Any], name: str, rest: str
+) -> Response[bytes]:
+    path = str(rest).strip("/")
+    if path.split("/")[0] not in _ROOMS or ".." in path.split("/"):
+        raise BadRequest(detail=f"{path!r} is not of Kafka Connect's API", status_code=404)
+    if service.clusters is None:
+        raise UnknownPipeline(unquote(name), [])
+    found = await service.clusters.pass_on(
+        unquote(name), request.method, path, request.scope["query_string"], await request.body()
+    )
+    return Response(found.body, status_code=found.status, media_type=found.kind)

@@ -1,0 +1,90 @@
+"""Runs by id."""
+
+from typing import Annotated
+
+from litestar import Controller, Response, get, post
+from litestar.params import QueryParameter
+
+from headwater.openlineage.lifecycle import EventType
+from headwater.openlineage.times import now
+from headwater.server.answers.facets import FacetBook
+from headwater.server.answers.reading import Reading, uuid_bytes, uuid_text
+from headwater.server.answers.runs import LISTED, RunWriter
+from headwater.server.http import legacy_events
+from headwater.server.http.common import answer, time_of
+from headwater.server.http.errors import BadParameters, BadRequest, NotFound
+from headwater.server.service import Service
+from headwater.server.store.rows import RunRow
+
+_MARKS = {
+    "start": EventType.START,
+    "complete": EventType.COMPLETE,
+    "fail": EventType.FAIL,
+    "abort": EventType.ABORT,
+}
+
+
+class Runs(Controller):
+    """Runs."""
+
+    tags = ("Runs",)
+    path = "/api/v1/jobs/runs"
+
+    @get("/{run_id:str}", sync_to_thread=True)
+    def get_run(self, service: Service, run_id: str) -> Response[bytes]:
+        """A run with what it read and wrote."""
+        return run_answer(service, run_id)
+
+    @get("/{run_id:str}/facets", sync_to_thread=True)
+    def get_facets(
+        self, service: Service, run_id: str, kind: Annotated[str, QueryParameter(name="type")]
+    ) -> Response[bytes]:
+        """The facets of a run, or of its job as of that run."""
+        if kind.lower() not in ("run", "job"):
+            raise BadParameters("query param type must be one of [JOB, RUN]")
+        with service.reader.open() as reading:
+            row = find_run(reading, run_id)
+            said = row.facets if kind.lower() == "run" else row.job_facets
+            book = FacetBook(reading, [said])
+            facets = book.run(said) if kind.lower() == "run" else book.job(said)
+        return answer({"runId": uuid_text(row.uuid), "facets": facets})
+
+    @post("/{run_id:str}/{mark:str}", status_code=200, sync_to_thread=True)
+    def mark_run(
+        self, service: Service, run_id: str, mark: str, at: str | None = None
+    ) -> Response[bytes]:
+        """Mark a run as started, complete, failed or aborted."""
+        if mark not in _MARKS:
+            raise BadRequest(detail="HTTP 404 Not Found", status_code=404)
+        time = time_of("at", at, now())
+        with service.reader.open() as reading:
+            row = find_run(reading, run_id)
+            job = reading.session.all(
+                "SELECT n.name, j.name FROM job j JOIN namespace n ON n.id = j.namespace "
+                "WHERE j.id = ?", row.job,
+            )[0]  # fmt: skip
+        event = legacy_events.run_event(_MARKS[mark], uuid_text(row.uuid), (job[0], job[1]), time)
+        service.store.ingest([service.store.read(event)]).result()
+        return run_answer(service, run_id)
+
+
+def find_run(reading: Reading, run_id: str) -> RunRow:
+    """A run by its id.
+
+    Raises: BadRequest, NotFound.
+    """
+    uuid = uuid_bytes(run_id)
+    if uuid is None:
+        raise BadRequest(detail="HTTP 404 Not Found", status_code=404)
+    rows = reading.session.all(f"SELECT * FROM run WHERE uuid = ? AND {LISTED}", uuid)
+    if not rows:
+        raise NotFound("Run", run_id)
+    return RunRow.of(rows[0])
+
+
+def run_answer(service: Service, run_id: str, status: int = 200) -> Response[bytes]:
+    """A run by id, as an answer."""
+    with service.reader.open() as reading:
+        row = find_run(reading, run_id)
+        found = RunWriter(reading, [row]).write(row)
+    return answer(found, status)

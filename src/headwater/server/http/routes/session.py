@@ -1,0 +1,38 @@
+"""Who one is to the server, and what was done by whom."""
+
+from typing import Any
+
+from litestar import Controller, Request, Response, get
+
+from headwater.server.answers.reading import moment
+from headwater.server.http.common import Limit, Offset, answer, bounded
+from headwater.server.service import Service
+from headwater.server.store.keys import SCOPES, Key, read_audit
+
+
+class Session(Controller):
+    """Keys and the audit log."""
+
+    tags = ("Operations",)
+    path = "/api/v1"
+
+    @get("/session", sync_to_thread=False)
+    def get_session(self, service: Service, request: Request[Any, Any, Any]) -> Response[bytes]:
+        """Whether a key is needed, and what the one that was sent allows."""
+        key: Key | None = request.scope["state"].get("key")
+        scopes = [scope for scope in SCOPES if key.may(scope)] if key else None
+        required = service.guard.is_required
+        return answer({"required": required, "scopes": scopes, "name": key.name if key else None})
+
+    @get("/audit", sync_to_thread=True)
+    def get_audit(
+        self, service: Service, limit: Limit = 100, offset: Offset = 0
+    ) -> Response[bytes]:
+        """What admins did and what was deleted, latest first."""
+        with service.reader.open() as reading:
+            rows = read_audit(reading.session, bounded(limit), bounded(offset))
+        told = [
+            {"at": moment(at), "who": who, "action": action, "target": target, "detail": detail}
+            for at, who, action, target, detail in rows
+        ]
+        return answer({"audit": told})

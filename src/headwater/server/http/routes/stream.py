@@ -1,0 +1,71 @@
+"""What happens, as it happens: server-sent events."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from litestar import Controller, get
+from litestar.params import HeaderParameter, QueryParameter
+from litestar.response import Stream
+
+from headwater.openlineage.names import NodeKind
+from headwater.openlineage.times import FOREVER
+from headwater.server.http.errors import BadRequest, NotFound
+from headwater.server.http.routes.history import OptionalNode, parse_node
+from headwater.server.live.feed import TYPES, Filter, nodes_about
+from headwater.server.service import Service
+
+_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
+
+
+class Streams(Controller):
+    """Changes as they commit."""
+
+    tags = ("Live",)
+    path = "/api/v1/stream"
+
+    @get("/", media_type="text/event-stream")
+    async def get_stream(
+        self,
+        service: Service,
+        node_id: OptionalNode = None,
+        types: Annotated[
+            str | None, QueryParameter(description="Some of run, progress and graph")
+        ] = None,
+        last_event_id: Annotated[str | None, HeaderParameter(name="Last-Event-ID")] = None,
+    ) -> Stream:
+        """Run states, progress and changes of the graph, from now on or after Last-Event-ID.
+
+        About a job, or about a dataset and the jobs that read and write it, if `nodeId` is given.
+        """
+        wanted = Filter(_types(types), None if node_id is None else _about(service, node_id))
+        text = service.live.watch(wanted, _number(last_event_id))
+        return Stream(_flowing(text), media_type="text/event-stream", headers=_HEADERS)
+
+
+async def _flowing(text: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async for part in text:
+        yield part
+
+
+def _types(text: str | None) -> frozenset[str]:
+    wanted = frozenset(filter(None, (text or ",".join(TYPES)).split(",")))
+    if not wanted <= {*TYPES}:
+        raise BadRequest(detail=f"query param types must be some of {[*TYPES]}")
+    return wanted
+
+
+def _number(text: str | None) -> int | None:
+    if text is None or not text.strip():
+        return None
+    if not text.strip().isdigit() or int(text) > FOREVER:
+        raise BadRequest(detail="Last-Event-ID must be the id of an event of this stream")
+    return int(text)
+
+
+def _about(service: Service, text: str) -> frozenset[str]:
+    node = parse_node(text)
+    with service.reader.open() as reading:
+        found = nodes_about(reading, text)
+    if found is None:
+        raise NotFound("Job" if node.kind is NodeKind.JOB else "Dataset", text)
+    return found

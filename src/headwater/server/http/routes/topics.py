@@ -1,0 +1,82 @@
+"""Topics: what the Kafka clusters of the server hold, for those who may read."""
+
+import asyncio
+from typing import Annotated, Any
+from urllib.parse import unquote
+
+from litestar import Controller, Request, Response, get
+from litestar.params import QueryParameter
+
+from headwater.errors import HeadwaterError, KafkaUnreachable, UnknownPipeline, UnknownTopic
+from headwater.openlineage.names import DatasetName, NodeKind
+from headwater.server.http.common import answer
+from headwater.server.service import Service
+from headwater.server.topics.shapes import TopicShape
+
+_CODES: dict[type[HeadwaterError], int] = {
+    UnknownPipeline: 404,
+    UnknownTopic: 404,
+    KafkaUnreachable: 502,
+}
+_Count = Annotated[int, QueryParameter(ge=1, le=100, description="How many of each partition")]
+
+
+def _told(_: Request[Any, Any, Any], error: HeadwaterError) -> Response[Any]:
+    code = _CODES[type(error)]
+    return answer({"code": code, "message": error.message, "hint": error.hint}, code)
+
+
+class KafkaTopics(Controller):
+    """Topics with their schemas and last messages."""
+
+    tags = ("Topics",)
+    path = "/api/v1/kafka"
+    exception_handlers = dict.fromkeys(_CODES, _told)
+
+    @get("/")
+    async def list_kafka_clusters(self, service: Service) -> Response[bytes]:
+        """The Kafka clusters that the server was started with."""
+        return answer(service.topics.clusters())
+
+    @get("/{cluster:str}/topics")
+    async def list_topics(self, service: Service, cluster: str) -> Response[bytes]:
+        """The topics of a cluster: partitions, messages, subjects of the schema registry."""
+        cluster = unquote(cluster)
+        topics, problem = await service.topics.topics(cluster)
+        await asyncio.to_thread(_link, service, cluster, topics)
+        return answer({"topics": topics, "problem": problem})
+
+    @get("/{cluster:str}/topics/{topic:str}")
+    async def get_topic(self, service: Service, cluster: str, topic: str) -> Response[bytes]:
+        """A topic's partitions, and the versions of its schemas, the newest first."""
+        cluster, topic = unquote(cluster), unquote(topic)
+        partitions, subjects, problem = await service.topics.topic(cluster, topic)
+        shape = TopicShape(topic, len(partitions), 0, False, [])
+        await asyncio.to_thread(_link, service, cluster, [shape])
+        return answer(
+            {
+                "name": topic,
+                "nodeId": shape.node_id,
+                "partitions": partitions,
+                "subjects": subjects,
+                "problem": problem,
+            }
+        )
+
+    @get("/{cluster:str}/topics/{topic:str}/messages")
+    async def list_messages(
+        self, service: Service, cluster: str, topic: str, limit: _Count = 10
+    ) -> Response[bytes]:
+        """The last messages of each partition, decoded and without secrets, newest first."""
+        found = await service.topics.messages(unquote(cluster), unquote(topic), limit)
+        return answer({"messages": found})
+
+
+def _link(service: Service, cluster: str, topics: list[TopicShape]) -> None:
+    """Tell which node of the graph a topic is, where lineage knows it."""
+    with service.reader.open() as reading:
+        for topic in topics:
+            for server in service.topics.servers(cluster):
+                place = f"kafka://{server}"
+                if topic.node_id is None and reading.dataset_id(place, topic.name) is not None:
+                    topic.node_id = f"{NodeKind.DATASET}:{DatasetName(place, topic.name)}"

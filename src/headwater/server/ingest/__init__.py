@@ -1,0 +1,1 @@
+"""How events get into the store."""

@@ -1,0 +1,1 @@
+"""What changes, told as it happens: the feed, its streams, webhooks."""

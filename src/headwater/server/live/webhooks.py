@@ -1,0 +1,145 @@
+"""Calls webhooks: each at least once for what it is about, in order, signed, until it answers.
+
+The feed is what has happened, and each webhook has its place in it; so nothing is lost when a
+server ends or a receiver is down for a while. One server at a time calls a webhook.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import logging
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import msgspec
+
+from headwater.server.answers.reading import Reader
+from headwater.server.live.feed import Item, nodes_about, write
+from headwater.server.store.feed import (
+    SCHEMA_CHANGED,
+    GraphChange,
+    Numbered,
+    RunChange,
+    feed_ends,
+    read_feed,
+)
+from headwater.server.store.hooks import Hook, claim, list_hooks, settle
+from headwater.server.store.store import Store
+from headwater.version import __version__
+
+_EVERY = 1.0  # seconds between looks
+_CLAIM = 120.0
+_PATIENCE = httpx.Timeout(10.0)
+_LONGEST = 300.0  # seconds between two tries
+_ENDED = {"FAILED": "run.failed", "ABORTED": "run.aborted"}
+_log = logging.getLogger(__name__)
+
+
+class Webhooks:
+    """The task that calls webhooks."""
+
+    def __init__(self, store: Store, reader: Reader) -> None:
+        self._store, self._reader = store, reader
+        self._failed: dict[int, int] = {}
+
+    async def run(self) -> None:
+        """Go on until cancelled."""
+        async with httpx.AsyncClient(timeout=_PATIENCE, trust_env=False) as client:
+            while True:
+                await asyncio.sleep(_EVERY)
+                try:
+                    hooks = await asyncio.to_thread(self._due)
+                    await asyncio.gather(*(self._serve(client, hook) for hook in hooks))
+                except Exception:
+                    _log.exception("webhooks could not be called")
+
+    def _due(self) -> list[Hook]:
+        with self._store.database.reading() as session:
+            hooks = list_hooks(session)
+            last = feed_ends(session)[1] if hooks else 0
+        return [hook for hook in hooks if hook.position < last]
+
+    async def _serve(self, client: httpx.AsyncClient, hook: Hook) -> None:
+        mine: bool = await self._change(lambda session, _: claim(session, hook, _CLAIM))
+        if not mine:
+            return
+        entries, nodes = await asyncio.to_thread(self._read, hook)
+        position, wait = hook.position, 0.0
+        for numbered in entries:
+            for body in bodies(hook, numbered, nodes):
+                reason = await _call(client, hook, body)
+                if reason is not None:
+                    wait = self._next_try(hook, reason)
+                    break
+            if wait:
+                break
+            self._failed.pop(hook.id, None)
+            position = numbered.number
+        await self._change(lambda session, _: settle(session, hook, position, wait))
+
+    async def _change(self, work: Any) -> Any:
+        return await asyncio.wrap_future(self._store.writer.change(work))
+
+    def _read(self, hook: Hook) -> tuple[list[Numbered], frozenset[str] | None]:
+        with self._reader.open() as reading:
+            nodes = nodes_about(reading, hook.node) if hook.node else None
+            return read_feed(reading.session, hook.position, 50), nodes
+
+    def _next_try(self, hook: Hook, reason: str) -> float:
+        tries = self._failed[hook.id] = self._failed.get(hook.id, 0) + 1
+        wait: float = min(_LONGEST, 2.0 ** min(tries, 10) / 2)
+        _log.warning("webhook %s: %s; try %d, again in %g s", hook.name, reason, tries, wait)
+        return wait
+
+
+def bodies(
+    hook: Hook, numbered: Numbered, nodes: frozenset[str] | None
+) -> Iterator[dict[str, Any]]:
+    """What a webhook is told of an entry: nothing, one thing, or two."""
+    item: Item = write(numbered)
+    if hook.node is not None and (nodes or frozenset()).isdisjoint(item.nodes):
+        return
+    for kind in _kinds(numbered):
+        if kind in hook.kinds:
+            data = msgspec.json.decode(item.text.split(b"\ndata: ", 1)[1])
+            yield {"id": f"{hook.id}-{numbered.number}-{kind}", "type": kind, "data": data}
+
+
+def _kinds(numbered: Numbered) -> list[str]:
+    entry = numbered.entry
+    if isinstance(entry, RunChange):
+        return [_ENDED[entry.state]] if entry.state in _ENDED else []
+    if not isinstance(entry, GraphChange):
+        return []
+    found = ["lineage.changed"] if {*entry.kinds} - {SCHEMA_CHANGED} else []
+    return [*found, "schema.changed"] if SCHEMA_CHANGED in entry.kinds else found
+
+
+def signed(secret: str, body: bytes, at: int) -> str:
+    """The signature of a body, sent at a time: HMAC-SHA256 over `TIME.BODY`."""
+    told = hmac.new(secret.encode(), b"%d.%s" % (at, body), hashlib.sha256).hexdigest()
+    return f"t={at},v1={told}"
+
+
+def request(hook: Hook, told: dict[str, Any]) -> tuple[bytes, dict[str, str]]:
+    """Body and headers of a call."""
+    body = msgspec.json.encode(told)
+    headers = {
+        "content-type": "application/json",
+        "user-agent": f"headwater/{__version__}",
+        "headwater-delivery": str(told["id"]),
+        "headwater-signature": signed(hook.secret, body, int(time.time())),
+    }
+    return body, headers
+
+
+async def _call(client: httpx.AsyncClient, hook: Hook, told: dict[str, Any]) -> str | None:
+    """Call; why it failed, or None."""
+    body, headers = request(hook, told)
+    try:
+        answer = await client.post(hook.url, content=body, headers=headers)
+    except httpx.HTTPError as error:
+        return str(error) or type(error).__name__
+    return None if answer.is_success else f"it answered {answer.status_code}"
