@@ -26,13 +26,13 @@ _COMMAND = re.compile(r"^ *(?:\$ )?(?:\.venv/bin/)?(headwater [a-z].*)$", re.MUL
 
 
 @pytest.mark.parametrize("name", [field.name for field in msgspec.structs.fields(Settings)])
-def test_every_setting_stands_in_the_server_s_page(name: str) -> None:
-    assert f"| `HEADWATER_{name.upper()}` |" in (DOCS / "server.md").read_text()
+def test_every_server_setting_is_documented(name: str) -> None:
+    assert f"| `HEADWATER_{name.upper()}` |" in (DOCS / "server" / "configure.md").read_text()
 
 
 @pytest.mark.parametrize("name", ["host", "port", "store", "max_body", "lease_check", "log_level"])
 def test_defaults_in_the_page_are_those_of_the_code(name: str) -> None:
-    page = (DOCS / "server.md").read_text().splitlines()
+    page = (DOCS / "server" / "configure.md").read_text().splitlines()
     row = next(line for line in page if line.startswith(f"| `HEADWATER_{name.upper()}` |"))
     assert row.split("|")[3].strip() == f"`{getattr(Settings(), name)}`"
 
@@ -115,11 +115,12 @@ def test_commands_exist(line: str) -> None:
 
 def test_the_site_builds(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", tmp_path],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", tmp_path],
         cwd=ROOT, check=False, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "total_price" in (tmp_path / "tutorial" / "index.html").read_text()
+    assert "dead-letter topic" in (tmp_path / "search" / "search_index.json").read_text()
 
 
 def test_the_reference_is_what_the_code_says() -> None:
