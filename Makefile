@@ -71,6 +71,10 @@ dist: $(STAMP) $(PAGE) ## Build the wheel and the source archive into dist
 kills: $(STAMP) ## Kill the worker ten times under load, and count every order
 	HEADWATER_KILLS=10 $(BIN)/pytest tests/pipeline/test_worker.py -k killed --timeout 1800
 
+.PHONY: stress
+stress: $(STAMP) ## Read and write everything from many threads for a minute, on both stores
+	HEADWATER_STRESS_SECONDS=60 $(BIN)/pytest -n 0 -q tests/server/test_stress.py -o timeout=600
+
 MINUTES ?= 30
 .PHONY: soak
 soak: $(STAMP) ## Run the lab under load and faults for MINUTES (30), and count every order

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import msgspec
-import zstandard as zstd
 from xxhash import xxh3_128_digest
 
 from headwater.openlineage.events import DatasetPart
@@ -19,6 +18,7 @@ from headwater.openlineage.facets import (
     flat_fields,
     read_strictly,
 )
+from headwater.server.store.compression import compress, decompress
 from headwater.server.store.database import first
 from headwater.server.store.unit import Unit
 
@@ -60,18 +60,16 @@ class Field(NamedTuple):
 _pack = msgspec.msgpack.Encoder().encode
 _read_mapping = msgspec.msgpack.Decoder(Mapping).decode
 _read_fields = msgspec.msgpack.Decoder(list[Field]).decode
-_compress = zstd.ZstdCompressor(level=3).compress
-_decompress = zstd.ZstdDecompressor().decompress
 
 
 def read_mapping(body: bytes) -> Mapping:
     """A mapping from its row."""
-    return _read_mapping(_decompress(body))
+    return _read_mapping(decompress(body))
 
 
 def read_fields(body: bytes) -> list[Field]:
     """The fields of a schema from its row."""
-    return _read_fields(_decompress(body))
+    return _read_fields(decompress(body))
 
 
 Resolve = Callable[[InputField], int]
@@ -100,7 +98,7 @@ def _keep_schema(unit: Unit, fields: list[Field]) -> int:
     number = unit.new_id("schema")
     unit.contents["schema", digest] = number
     unit.schema_digests[number] = digest
-    unit.put("schema", number, digest, _compress(body))
+    unit.put("schema", number, digest, compress(body))
     for name in _field_names(unit, {field.name: None for field in fields}):
         unit.put("schema_field", name, number)
     return number
@@ -186,7 +184,7 @@ def _keep_mapping(unit: Unit, mapping: Mapping) -> int:
     if number is None:
         number = unit.new_id("mapping")
         unit.contents["mapping", digest] = number
-        unit.put("mapping", number, digest, _compress(body))
+        unit.put("mapping", number, digest, compress(body))
         for dataset in inputs:
             unit.put("mapping_input", dataset, number)
     unit.mapping_inputs[number] = inputs

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 import msgspec
-import zstandard as zstd
 from msgspec import Struct
 
 from headwater.openlineage.events import Event
 from headwater.openlineage.facets import ProgressFacet, read_leniently, text_of
 from headwater.openlineage.names import DatasetName, JobName
+from headwater.server.store.compression import compress, decompress
 from headwater.server.store.database import Session
 
 EDGE_ADDED, EDGE_REMOVED = "EDGE_ADDED", "EDGE_REMOVED"
@@ -24,6 +24,7 @@ MOST_NODES = 1000  # told of one commit; a load of a whole store changes everyth
 MOST_ERROR = 2000  # characters of why a run failed
 
 _SHORT = 512  # bytes that are not worth compressing
+_LEVEL = 1
 
 
 class RunChange(Struct, array_like=True, tag="r", frozen=True):
@@ -61,8 +62,6 @@ class GraphChange(Struct, array_like=True, tag="g", frozen=True):
 Entry = RunChange | Progress | GraphChange
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(list[Entry]).decode
-_compress = zstd.ZstdCompressor(level=1).compress
-_open = zstd.ZstdDecompressor().decompress
 _MAGIC = b"\x28\xb5\x2f\xfd"
 
 
@@ -143,7 +142,7 @@ class Feed:
 def pack_entries(entries: list[Entry]) -> bytes:
     """Entries as a row keeps them."""
     body = _pack(entries)
-    return body if len(body) < _SHORT else _compress(body)
+    return body if len(body) < _SHORT else compress(body, _LEVEL)
 
 
 def read_feed(session: Session, after: int, most: int = 500) -> list[Numbered]:
@@ -153,7 +152,7 @@ def read_feed(session: Session, after: int, most: int = 500) -> list[Numbered]:
 
 
 def _numbered(last: int, body: bytes) -> Iterator[Numbered]:
-    entries = _unpack(_open(body) if body[:4] == _MAGIC else body)
+    entries = _unpack(decompress(body) if body[:4] == _MAGIC else body)
     return (Numbered(last - len(entries) + 1 + i, entry) for i, entry in enumerate(entries))
 
 

@@ -5,11 +5,11 @@ Events of one job differ in a run id and a time. Compressed against a base of it
 """
 
 from collections import OrderedDict
-from functools import lru_cache
 from typing import NamedTuple
 
 import zstandard as zstd
 
+from headwater.server.store.compression import compress, decompress, decompress_against
 from headwater.server.store.database import Session
 
 _LEVEL = 1  # against a base, higher levels only cost time
@@ -17,9 +17,6 @@ _ROOM = 48 * 2**20  # bytes of bases kept at hand
 _TABLE = 2**16  # bytes that a base takes beside two copies of its body
 _LARGEST = 2**18  # a larger body serves no other as base
 _WORSE_THAN = 8  # a base is given up when the result is over an eighth of the body
-
-_alone = zstd.ZstdCompressor(level=3)
-_opener = zstd.ZstdDecompressor()
 
 
 class _Base(NamedTuple):
@@ -52,7 +49,7 @@ class Compressor:
                 return base.seq, packed
         if len(body) <= _LARGEST:
             self._keep(job, kind, seq, body)
-        return None, _alone.compress(body)
+        return None, compress(body)
 
     def _keep(self, job: int, kind: str, seq: int, body: bytes) -> None:
         content = zstd.ZstdCompressionDict(body, dict_type=zstd.DICT_TYPE_RAWCONTENT)
@@ -78,22 +75,15 @@ def read_bodies(session: Session, seqs: list[int]) -> dict[int, bytes]:
     if not seqs:
         return {}
     rows = session.all("SELECT seq, base, body FROM event WHERE seq = ANY(?)", seqs)
-    wanted = {base for _, base, _ in rows if base is not None}
-    bases = {
-        seq: _opener.decompress(body)
-        for seq, body in session.all("SELECT seq, body FROM event WHERE seq = ANY(?)", [*wanted])
-    }
-    return {seq: unpack(packed, bases.get(base)) for seq, base, packed in rows}
-
-
-def unpack(packed: bytes, base: bytes | None) -> bytes:
-    """A body from what `Compressor.pack` made of it."""
-    if base is None:
-        return _opener.decompress(packed)
-    return _against(base).decompress(packed)
-
-
-@lru_cache(maxsize=256)
-def _against(base: bytes) -> zstd.ZstdDecompressor:
-    content = zstd.ZstdCompressionDict(base, dict_type=zstd.DICT_TYPE_RAWCONTENT)
-    return zstd.ZstdDecompressor(dict_data=content)
+    by_base: dict[int, list[tuple[int, bytes]]] = {}
+    bodies: dict[int, bytes] = {}
+    for seq, base, packed in rows:
+        if base is None:
+            bodies[seq] = decompress(packed)
+        else:
+            by_base.setdefault(base, []).append((seq, packed))
+    sql = "SELECT seq, body FROM event WHERE seq = ANY(?)"
+    for base, packed in session.all(sql, [*by_base]):
+        opened = decompress_against(decompress(packed), [body for _, body in by_base[base]])
+        bodies.update(zip((seq for seq, _ in by_base[base]), opened, strict=True))
+    return bodies

@@ -61,8 +61,8 @@ class SqliteDatabase:
     def __init__(self, url: str) -> None:
         self.url = self.name = url
         self.path = Path(unquote(url.removeprefix("sqlite:///")))
-        self._local = threading.local()
         self._open: list[sqlite3.Connection] = []
+        self._idle: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
         self._writer = self._connect()
         self._writing = threading.Lock()
@@ -87,15 +87,22 @@ class SqliteDatabase:
 
     @contextmanager
     def reading(self) -> Iterator[SqliteSession]:
-        """A connection of this thread, in a transaction that sees one moment."""
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._local.connection = self._connect()
-        connection.execute("BEGIN")
+        """A connection of its own, in a transaction that sees one moment.
+
+        The one that was used last comes first. Threads come and go, and would leave theirs open.
+        """
+        with self._lock:
+            connection = self._idle.pop() if self._idle else None
+        connection = connection or self._connect()
         try:
-            yield SqliteSession(connection)
+            connection.execute("BEGIN")
+            try:
+                yield SqliteSession(connection)
+            finally:
+                connection.execute("ROLLBACK")
         finally:
-            connection.execute("ROLLBACK")
+            with self._lock:
+                self._idle.append(connection)
 
     @contextmanager
     def writing(self) -> Iterator[SqliteSession]:
