@@ -56,6 +56,15 @@ _REFUSED = {
     4: "Change what is asked as the answer says",
     5: "Look into the log of the server",
 }
+_WORKER_REFUSED = {
+    0: "Start one with `headwater worker`, or name another with --worker URL",
+    401: "Set HEADWATER_KEY to a key that the worker accepts",
+    403: "Use a key with the scope that the request needs",
+    _NOT_FOUND: "See `headwater connector list` for the connectors of this worker",
+    409: "See `headwater connector status NAME`, and try again when its state allows it",
+    4: "Change the request as the answer says",
+    5: "Look into the log of the worker",
+}
 
 
 class HeadwaterError(Exception):
@@ -511,5 +520,5 @@ class WorkerRefused(PipelineError):
         self.url, self.status, self.reason = url, status, reason
         super().__init__(
             f"{url} answered {status}: {reason}" if status else f"no worker at {url}: {reason}",
-            hint="Start one with `headwater worker`, or name another with --worker URL",
+            hint=_WORKER_REFUSED.get(status, _WORKER_REFUSED.get(status // 100, "")),
         )

@@ -7,7 +7,7 @@ import pytest
 
 from capture.processes import APPS, running
 from capture.receiver import Receiver
-from headwater.cli.capture import split_submit
+from headwater.cli.capture import deploy_mode, split_submit
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,24 @@ def test_options_of_spark_submit_are_told_from_the_application(
     arguments: list[str], options: list[str], application: list[str]
 ) -> None:
     assert split_submit(arguments) == (options, application)
+
+
+@pytest.mark.parametrize(
+    ("options", "mode"),
+    [
+        ([], "client"),
+        (["--name", "cluster"], "client"),
+        (["--name=cluster", "--queue", "cluster"], "client"),
+        (["--name", "--deploy-mode=cluster"], "client"),
+        (["--deploy-mode", "cluster"], "cluster"),
+        (["--deploy-mode=cluster"], "cluster"),
+        (["--conf", "spark.submit.deployMode=cluster"], "cluster"),
+        (["-c", "spark.submit.deployMode=cluster", "--deploy-mode", "client"], "client"),
+        (["--verbose", "--deploy-mode", "cluster", "--name", "x"], "cluster"),
+    ],
+)
+def test_the_deploy_mode_is_read_from_its_option_alone(options: list[str], mode: str) -> None:
+    assert deploy_mode(options) == mode
 
 
 @pytest.mark.parametrize("command", ["run", "submit"])

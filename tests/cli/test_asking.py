@@ -36,6 +36,36 @@ def test_runs_of_one_job_latest_first_and_by_state(lab: Lab) -> None:
     ]
 
 
+def test_runs_in_a_state_are_looked_for_among_all_runs(spare_lab: Lab) -> None:
+    """Not among the last run of each job: a job that failed and then succeeded has failed."""
+    spare_lab.tell(
+        event("FAIL", "08:00:00", 40, "recovers"),
+        event("COMPLETE", "09:00:00", 41, "recovers"),
+    )
+    failed = [run["id"] for run in spare_lab.json("runs", "--state", "failed")]
+    assert (uuid(40) in failed, uuid(41) in failed) == (True, False)
+    assert uuid(41) in [run["id"] for run in spare_lab.json("runs")]
+
+
+def test_runs_shows_namespaces_when_there_are_several(spare_lab: Lab) -> None:
+    other = event("COMPLETE", "09:00:00", 42, "elsewhere")
+    other["job"]["namespace"] = "prod"
+    spare_lab.tell(event("COMPLETE", "09:00:00", 43, "here"), other)
+    assert "NAMESPACE" not in spare_lab.ask("runs", "here").stdout
+    head, *rows = spare_lab.ask("runs").stdout.splitlines()
+    assert head.split()[:3] == ["STATE", "NAMESPACE", "JOB"]
+    told = [row.split()[2:4] for row in rows]
+    assert ["prod", "elsewhere"] in told
+    assert ["lab", "here"] in told
+
+
+def test_why_is_the_exception_of_the_users_code(spare_lab: Lab) -> None:
+    stack = "Traceback (most recent call last):\n  File 'a.py', line 1\nValueError: no price\n"
+    failure = {"message": "PythonException: ", "stackTrace": stack}
+    spare_lab.tell(event("FAIL", "08:00:00", 44, "python-error", errorMessage=failure))
+    assert "ValueError: no price" in spare_lab.ask("runs", "python-error").stdout
+
+
 def test_runs_of_an_unknown_job_fail_and_a_wrong_state_is_a_usage_error(lab: Lab) -> None:
     done = lab.ask("runs", "nowhere")
     assert (done.returncode, done.stdout) == (1, "")

@@ -94,3 +94,23 @@ def test_search_finds_a_run_by_the_beginning_of_its_id(spare_lab: Lab) -> None:
     _tell(spare_lab)
     (run,) = spare_lab.json("search", "0a1b2c3d-0000-4000-8000-000000000002", "--kind", "run")
     assert (run["name"], run["state"]) == ("moves", "FAILED")
+
+
+def test_watch_shows_the_states_first_and_what_it_waits_for(spare_lab: Lab) -> None:
+    """On a server where nothing happens, too."""
+    spare_lab.tell({**_event("START", 10, "second", 3), "run": {"runId": str(uuid4())}})
+    command = [sys.executable, "-u", "-m", "headwater.cli.main", "watch", "job:lab:moves"]
+    watching = subprocess.Popen(
+        [*command, "--server", spare_lab.url],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert watching.stdout is not None
+    assert watching.stderr is not None
+    try:
+        assert watching.stderr.readline().startswith(f"waiting for events at {spare_lab.url}")
+        line = watching.stdout.readline()
+    finally:
+        watching.terminate()
+        watching.communicate(timeout=30)
+    assert "● running" in line
+    assert line.endswith("  moves\n")

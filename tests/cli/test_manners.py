@@ -4,8 +4,18 @@ import os
 import pty
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from typer.main import get_command
 
 from cli.lab import Lab, free_port, run_headwater
+from headwater.cli.main import app, main
 
 
 def test_version_is_one_line_on_stdout() -> None:
@@ -21,6 +31,25 @@ def test_the_help_lists_commands_in_panels_with_examples() -> None:
         assert text in done.stdout
     assert "headwater lineage orders.price --columns" in done.stdout
     assert "<bool>" not in done.stdout
+
+
+def every_command() -> Iterator[list[str]]:
+    """Every command and group, by its words."""
+    todo: list[tuple[list[str], Any]] = [([], get_command(app))]
+    while todo:
+        words, command = todo.pop()
+        yield words
+        todo += [([*words, name], one) for name, one in getattr(command, "commands", {}).items()]
+
+
+def test_no_help_shows_what_a_flag_takes() -> None:
+    asked = [*every_command()]
+    assert len(asked) > 40
+    for words in asked:
+        out = StringIO()
+        with redirect_stdout(out), pytest.raises(SystemExit):
+            main([*words, "--help"])
+        assert "<bool>" not in out.getvalue(), words
 
 
 def test_unknown_command_is_a_usage_error() -> None:
@@ -90,3 +119,35 @@ def test_a_terminal_without_the_signs_still_gets_an_answer(lab: Lab) -> None:
     done = run_headwater("runs", HEADWATER_SERVER=lab.url, PYTHONIOENCODING="ascii")
     assert done.returncode == 0
     assert "? failed" in done.stdout
+
+
+def test_the_server_says_where_it_is_and_where_it_stores(tmp_path: Path) -> None:
+    port = free_port()
+    command = [sys.executable, "-m", "headwater.cli.main", "server", "--port", str(port)]
+    server = subprocess.Popen(
+        [*command, "--store", "sqlite:///lineage.db", "--log-level", "warning"],
+        cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert server.stderr is not None
+    try:
+        told = [server.stderr.readline() for _ in range(4)]
+        answered = httpx.get(f"http://127.0.0.1:{port}/ready").status_code
+    finally:
+        server.terminate()
+        server.communicate(timeout=30)
+    url = f"http://127.0.0.1:{port}"
+    assert answered == 200  # it is said when requests are answered, not before
+    assert told[0].endswith(f" is ready at {url}\n")
+    assert told[1].split() == ["page", f"{url}/"]
+    assert f"OPENLINEAGE_URL={url}" in told[2]
+    assert told[3].split() == ["store", f"sqlite:///{tmp_path / 'lineage.db'}"]
+
+
+def test_what_a_worker_answers_is_shown_as_it_is(lab: Lab) -> None:
+    done = run_headwater("connector", "status", "nobody", "--worker", lab.url)
+    assert done.returncode == 1
+    assert f"{lab.url}/connectors/nobody/status answered 404: " in done.stderr
+    assert "headwater worker" not in done.stderr
+    silent = run_headwater("connector", "list", "--worker", f"http://127.0.0.1:{free_port()}")
+    assert silent.stderr.startswith("error: no worker at ")
+    assert "headwater worker" in silent.stderr

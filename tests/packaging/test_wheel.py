@@ -1,5 +1,6 @@
 """The wheel in an empty environment: light without extras, whole with them."""
 
+import json
 import os
 import socket
 import subprocess
@@ -31,8 +32,8 @@ class Environment:
     def headwater(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         return self._run(self.folder / "bin" / "headwater", *arguments, check=False)
 
-    def python(self, code: str) -> str:
-        return self._run(self.folder / "bin" / "python", "-c", code).stdout
+    def python(self, code: str, *arguments: str) -> str:
+        return self._run(self.folder / "bin" / "python", "-c", code, *arguments).stdout
 
     def packages(self) -> list[Path]:
         return list(self.site.glob("*.dist-info"))
@@ -93,12 +94,84 @@ def test_base_install_is_light_and_knows_neither_spark_nor_server(
     assert environment.python(why) == "pyspark is not installed here\n"
 
 
-def test_commands_without_their_extra_say_what_to_install(environment: Environment) -> None:
+# Every command, with arguments that get it to work as far as a base install can.
+ARGUMENTS = {
+    "connector delete": ["x"],
+    "connector deploy": ["app.py"],
+    "connector logs": ["x"],
+    "connector pause": ["x"],
+    "connector restart": ["x"],
+    "connector resume": ["x"],
+    "connector status": ["x"],
+    "connector stop": ["x"],
+    "demo break": ["stop"],
+    "export": ["events.zst"],
+    "impact": ["x"],
+    "import": ["events.zst"],
+    "job run": ["orders"],
+    "job stop": ["x"],
+    "key create": ["x", "--scope", "read"],
+    "key revoke": ["x"],
+    "lineage": ["x"],
+    "logs": ["kafka"],
+    "origin": ["x"],
+    "run": ["--listener", "official", "app.py"],
+    "search": ["x"],
+    "submit": ["--listener", "official", "app.py"],
+    "webhook create": ["x", "http://127.0.0.1:9"],
+    "webhook delete": ["x"],
+    "webhook test": ["x"],
+}
+# What a base install can do, given a server, a worker or a store; everything else names an extra.
+LIGHT = (
+    *("connector", "diff", "events", "impact", "job stop", "lineage", "origin", "runs", "search"),
+    *("key create", "key revoke", "watch"),
+)
+EVERY_COMMAND = """
+import contextlib, io, json, sys
+from typer.main import get_command
+from headwater.cli.main import app, main
+
+arguments, done, todo = json.loads(sys.argv[1]), {}, [([], get_command(app))]
+while todo:
+    words, command = todo.pop()
+    todo += [([*words, name], child) for name, child in getattr(command, "commands", {}).items()]
+    if hasattr(command, "commands") and words != ["demo"]:
+        continue
+    name, err = " ".join(words), io.StringIO()
+    with contextlib.redirect_stderr(err), contextlib.redirect_stdout(io.StringIO()):
+        try:
+            main([*words, *arguments.get(name, [])])
+            code = 0
+        except SystemExit as end:
+            code = end.code
+        except BaseException as error:
+            code = repr(error)
+    done[name] = (code, err.getvalue())
+print(json.dumps(done))
+"""
+
+
+def test_every_command_without_its_extra_says_what_to_install(environment: Environment) -> None:
     assert environment.headwater("--version").stdout.startswith("headwater ")
-    for command in (("server",), ("up",), ("demo",), ("job", "list")):
-        told = environment.headwater(*command)
-        assert told.returncode == 1, (command, told.stdout, told.stderr)
-        assert "pip install 'headwater[" in told.stderr, (command, told.stderr)
+    folder = environment.folder.parent
+    (folder / "app.py").write_text("{}")
+    (folder / "events.zst").write_bytes(b"\x28\xb5\x2f\xfd")
+    told = json.loads(environment.python(EVERY_COMMAND, json.dumps(ARGUMENTS)))
+    assert len(told) > 40
+    for name, (code, text) in told.items():
+        assert code in (0, 1, 2), (name, code, text)  # and not an exception
+        assert len(text.strip().splitlines()) <= 2, (name, text)
+        if not name.startswith(LIGHT):
+            assert "pip install 'headwater[" in text, (name, text)
+
+
+def test_listener_and_capture_without_spark_say_what_to_install(environment: Environment) -> None:
+    (environment.folder.parent / "app.py").touch()
+    for command in ("run", "submit"):
+        told = environment.headwater(command, "app.py")
+        assert told.returncode == 1
+        assert "pip install pyspark" in told.stderr
 
 
 def test_server_of_the_wheel_serves_its_page_and_its_api(

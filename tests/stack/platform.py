@@ -23,7 +23,9 @@ class Platform:
         self.home = home
         self.environ = {**os.environ, "HEADWATER_HOME": str(home), **environ}
 
-    def run(self, *arguments: str, limit_s: float = 300) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: str, limit_s: float = 300, cwd: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             _command(*arguments),
             env=self.environ,
@@ -31,6 +33,7 @@ class Platform:
             text=True,
             timeout=limit_s,
             check=False,
+            cwd=cwd,
         )
 
     def up(self, *arguments: str) -> None:

@@ -4,9 +4,12 @@ import json
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
+from headwater.cli.main import app
 from headwater.stack import lock
 from headwater.stack.catalog import SERVICES
 from stack.platform import Platform
@@ -112,3 +115,41 @@ def test_every_service_option_and_variable_is_documented(idle: Platform) -> None
 def test_compose_has_the_versions_of_the_lock(name: str, artifact: str, image: str) -> None:
     (jar,) = [jar for jar in lock.load().sets[name] if jar.artifact == artifact]
     assert image.format(jar.version) in (ROOT / "compose.yaml").read_text()
+
+
+def commands_with(option: str) -> list[list[str]]:
+    """Every command that takes an option, by its words."""
+    found: list[list[str]] = []
+    todo: list[tuple[list[str], Any]] = [([], get_command(app))]
+    while todo:
+        words, command = todo.pop()
+        for name, child in getattr(command, "commands", {}).items():
+            todo.append(([*words, name], child))
+        if any(option in parameter.opts for parameter in command.params):
+            found.append(words)
+    return sorted(found)
+
+
+ARGUMENTS = {
+    "export": ["events.jsonl"],
+    "import": ["no-such-file.jsonl"],
+    "search": ["nothing"],
+    "watch": ["nothing"],
+    **{command: ["nothing"] for command in ("lineage", "impact", "origin")},
+}
+
+
+def test_every_command_finds_the_platform_that_is_up(platform: Platform, tmp_path: Path) -> None:
+    """Its ports are not the usual ones, and nothing is exported but HEADWATER_HOME."""
+    quiet = Platform(platform.home, **dict.fromkeys(platform.variables(), ""))
+    quiet.environ["HEADWATER_HOME"] = str(platform.home)
+    asked = commands_with("--server")
+    assert len(asked) > 8
+    for words in asked:
+        done = quiet.run(*words, *ARGUMENTS.get(words[0], []), cwd=tmp_path)
+        told = done.stderr.replace("\n", " ")
+        assert "no lineage server answers" not in told, (words, told)
+        assert "Traceback" not in told, (words, told)
+    keys = quiet.run("key", "list", cwd=tmp_path)
+    assert keys.returncode == 0
+    assert not (tmp_path / "headwater.db").exists()

@@ -19,10 +19,11 @@ class RunFacets(Struct, rename={"error": "errorMessage", "lapse": "headwater_lap
     lapse: "LapseFacet | None" = None
 
 
-class ErrorFacet(Struct):
+class ErrorFacet(Struct, rename="camel"):
     """`errorMessage`: what went wrong."""
 
     message: str = ""
+    stack_trace: str | None = None
 
 
 class LapseFacet(Struct):
@@ -65,6 +66,19 @@ class RunPage(Struct):
     """A page of runs, as they came."""
 
     runs: list[Raw]
+
+
+class ListedRun(Struct):
+    """A run as it came, and the job it is one of."""
+
+    job: Name
+    run: Raw
+
+
+class ListedRunPage(Struct):
+    """A page of the runs of all jobs."""
+
+    runs: list[ListedRun]
 
 
 class EventPage(Struct):

@@ -18,6 +18,8 @@ from headwater.cli.answers import (
     GraphNode,
     Job,
     JobPage,
+    ListedRun,
+    ListedRunPage,
     Name,
     RawGraph,
     Results,
@@ -129,6 +131,16 @@ class Client:
         path, offset = f"namespaces/{_quoted(job.namespace)}/jobs/{_quoted(job.name)}/runs", 0
         while True:
             page = self._get(path, RunPage, limit=_PAGE, offset=offset).runs
+            yield from page
+            if len(page) < _PAGE:
+                return
+            offset += _PAGE
+
+    def all_runs(self, states: list[str]) -> Iterator[ListedRun]:
+        """The runs of all jobs in these states, latest first, page by page."""
+        offset = 0
+        while True:
+            page = self._get("runs", ListedRunPage, limit=_PAGE, offset=offset, state=states).runs
             yield from page
             if len(page) < _PAGE:
                 return

@@ -1,22 +1,21 @@
 """`headwater connector`: deploys and manages connectors, on a worker or a real Kafka Connect."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
-from headwater.cli.help import Command
+from headwater.cli.help import Command, Front
 from headwater.cli.options import AsJson
 from headwater.cli.output import note, out, write_json, write_table
-from headwater.errors import NotUp
+from headwater.cli.platform import platform_address
 
 if TYPE_CHECKING:
     from headwater.cli.connect import Connect
 
 connector = typer.Typer(
-    name="connector", help="Deploy and manage connectors.", no_args_is_help=True
+    name="connector", help="Deploy and manage connectors.", no_args_is_help=True, cls=Front
 )
 
 Url = Annotated[
@@ -127,20 +126,7 @@ def worker_at(url: str) -> "Connect":
     """The worker that is named, else the one of the platform that is up, else the usual address."""
     from headwater.cli.connect import Connect
 
-    return Connect(url or _of_platform() or _DEFAULT)
-
-
-def _of_platform() -> str:
-    try:
-        from headwater.stack.settings import Settings
-        from headwater.stack.state import running
-    except ModuleNotFoundError:  # installed without the extra
-        return ""
-    try:
-        services = running(Settings.read(os.environ).home).services
-    except NotUp:
-        return ""
-    return services["worker"].address if "worker" in services else ""
+    return Connect(url or platform_address("worker") or _DEFAULT)
 
 
 def _row(name: str, status: Any) -> tuple[str, ...]:

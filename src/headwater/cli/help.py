@@ -23,7 +23,7 @@ EPILOG = "\n".join(
 
 
 class Front(TyperGroup):
-    """The bare command."""
+    """The bare command, or a group with options of its own."""
 
     def get_params(self, ctx: Any) -> Any:
         """The options, as the help shows them."""

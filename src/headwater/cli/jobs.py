@@ -10,13 +10,15 @@ import typer
 from headwater.cli.capture import Listener, Who, jar_of_official
 from headwater.cli.connectors import Url, worker_at
 from headwater.cli.extras import needs
-from headwater.cli.help import Command
+from headwater.cli.help import Command, Front
 from headwater.cli.options import AsJson
 from headwater.cli.output import note, write_json, write_table
 from headwater.cli.spark import prepare
 from headwater.errors import PipelineExtraMissing
 
-job = typer.Typer(name="job", help="List, run and stop the pipeline's jobs.", no_args_is_help=True)
+job = typer.Typer(
+    name="job", help="List, run and stop the pipeline's jobs.", no_args_is_help=True, cls=Front
+)
 
 Master = Annotated[str, typer.Option(envvar="SPARK_MASTER", help="Spark's master.")]
 Given = Annotated[str | None, typer.Option(show_default=False)]

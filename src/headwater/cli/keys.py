@@ -2,31 +2,50 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headwater.cli.help import Command
+from headwater.cli.extras import needs
+from headwater.cli.help import Command, Front
 from headwater.cli.options import AsJson
+from headwater.cli.platform import platform_store
+from headwater.errors import ServerExtraMissing
 
 if TYPE_CHECKING:
     from headwater.server.store.database import Database
 
 key = typer.Typer(
-    name="key", help="Make, list and revoke API keys of a lineage server.", no_args_is_help=True
+    name="key",
+    help="Make, list and revoke API keys of a lineage server.",
+    no_args_is_help=True,
+    cls=Front,
 )
+_FILE = "headwater.db"
+
+
+def _store(given: str) -> str:
+    """The store that was named, else the one in this folder, else that of the platform."""
+    here = f"sqlite:///{_FILE}"
+    return given or (here if Path(_FILE).exists() else platform_store() or here)
+
+
 Store = Annotated[
     str,
     typer.Option(
         envvar="HEADWATER_STORE",
         help="The server's store: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
+        show_default=f"{_FILE} in this folder, else that of the platform that is up",
+        callback=_store,
     ),
 ]
-STORE = "sqlite:///headwater.db"
+STORE = ""
 Name = Annotated[str, typer.Argument(metavar="NAME", help="What the key is called.")]
 
 
 @key.command(cls=Command)
+@needs(ServerExtraMissing)
 def create(
     name: Name,
     scope: Annotated[
@@ -52,6 +71,7 @@ def create(
 
 
 @key.command("list", cls=Command)
+@needs(ServerExtraMissing)
 def list_(store: Store = STORE, as_json: AsJson = False) -> None:
     """List keys, without the keys themselves."""
     from headwater.cli.output import moment_text, note, write_json, write_table
@@ -79,6 +99,7 @@ def list_(store: Store = STORE, as_json: AsJson = False) -> None:
 
 
 @key.command(cls=Command)
+@needs(ServerExtraMissing)
 def revoke(name: Name, store: Store = STORE) -> None:
     """Let a key be valid no more; servers know within a second."""
     from headwater.cli.output import note

@@ -4,7 +4,16 @@ from typing import Annotated
 
 import typer
 
-DEFAULT_SERVER = "http://127.0.0.1:5000"
+from headwater.cli.platform import platform_address
+
+DEFAULT_SERVER = ""
+_ADDRESS = "http://127.0.0.1:5000"
+
+
+def _server(given: str) -> str:
+    """The server that was named, else that of the platform that is up, else the usual address."""
+    return given or platform_address("server") or _ADDRESS
+
 
 Server = Annotated[
     str,
@@ -13,6 +22,8 @@ Server = Annotated[
         envvar=["HEADWATER_SERVER", "OPENLINEAGE_URL"],
         metavar="URL",
         help="The lineage server to ask.",
+        show_default=f"that of the platform that is up, else {_ADDRESS}",
+        callback=_server,
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON instead of text.")]

@@ -12,6 +12,7 @@ from msgspec import Raw
 
 from headwater.cli.answers import Name, Run
 from headwater.cli.options import DEFAULT_SERVER, AsJson, Server
+from headwater.openlineage.failures import failure_reason
 from headwater.openlineage.lifecycle import RunState
 
 if TYPE_CHECKING:
@@ -50,15 +51,20 @@ def runs(
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Show the latest runs of a job, or the last run of every job."""
+    """Show the latest runs of a job, or the last run of every job.
+
+    With --state and no job, all runs of all jobs are searched.
+    """
     from headwater.cli.client import Client
     from headwater.cli.output import note, write_json
     from headwater.cli.resolve import resolve_job
 
     states = [RunState(one.upper()) for one in state or ()]
     with Client(server) as client:
-        if job is None:
-            found = _last_of_each(client, states)
+        if job is None and states:
+            found = _in_state(client, states)
+        elif job is None:
+            found = _last_of_each(client)
         else:
             found = _of_job(client, Name(*resolve_job(client, job)), states)
         shown = [*islice(found, limit)]
@@ -70,10 +76,15 @@ def runs(
         note("no runs")
 
 
-def _last_of_each(client: "Client", states: list[RunState]) -> Iterator[_Shown]:
-    for job in client.jobs([str(state) for state in states]):
+def _last_of_each(client: "Client") -> Iterator[_Shown]:
+    for job in client.jobs([]):
         if bytes(job.latest_run) != b"null":
             yield _shown(job.id, job.latest_run)
+
+
+def _in_state(client: "Client", states: list[RunState]) -> Iterator[_Shown]:
+    for listed in client.all_runs([str(state) for state in states]):
+        yield _shown(listed.job, listed.run)
 
 
 def _of_job(client: "Client", job: Name, states: list[RunState]) -> Iterator[_Shown]:
@@ -105,6 +116,9 @@ def _write(shown: list[_Shown]) -> None:
         ]
         for one in shown
     ]  # fmt: skip
+    if len({one.job.namespace for one in shown}) > 1:
+        names.insert(1, "NAMESPACE")
+        rows = [[row[0], one.job.namespace, *row[1:]] for row, one in zip(rows, shown, strict=True)]
     if any(whys):
         names.append("WHY")
         rows = [[*row, why] for row, why in zip(rows, whys, strict=True)]
@@ -122,10 +136,10 @@ def _duration(run: Run) -> str:
 
 
 def _why(run: Run) -> str:
-    """The first line of what went wrong; --json has all of it."""
-    told = ""
-    if run.state == RunState.FAILED and run.facets.error:
-        told = run.facets.error.message
-    elif run.state == RunState.ABORTED and run.facets.lapse:
-        told = run.facets.lapse.reason
-    return next(iter(told.strip().splitlines()), "")
+    """What went wrong, in one line; --json has all of it."""
+    error, lapse = run.facets.error, run.facets.lapse
+    if run.state == RunState.FAILED and error:
+        return failure_reason(error.message, error.stack_trace or "")
+    if run.state == RunState.ABORTED and (lapse or error):
+        return failure_reason(lapse.reason if lapse else error.message if error else "")
+    return ""

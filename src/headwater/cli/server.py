@@ -2,12 +2,16 @@
 
 import logging
 import os
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headwater.cli.extras import needs
 from headwater.errors import ServerExtraMissing
+
+if TYPE_CHECKING:
+    from headwater.server.http.serve import Started
 
 
 @needs(ServerExtraMissing)
@@ -125,4 +129,22 @@ def server(
         level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s"
     )
     logging.getLogger("alembic").setLevel(logging.WARNING)
-    serve(settings)
+    serve(settings, _announce)
+
+
+def _announce(place: "Started") -> None:
+    from headwater.cli.output import note
+    from headwater.version import __version__
+
+    note(f"Headwater {__version__} is ready at {place.url}")
+    note(f"  page    {place.url}/")
+    note(f"  events  {place.url}/api/v1/lineage (set OPENLINEAGE_URL={place.url})")
+    note(f"  store   {_absolute(place.store)}")
+
+
+def _absolute(store: str) -> str:
+    """The address of a store, with the whole path of a file."""
+    prefix = "sqlite:///"
+    if not store.startswith(prefix):
+        return store
+    return f"{prefix}{Path(store.removeprefix(prefix)).absolute()}"

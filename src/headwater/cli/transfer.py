@@ -198,6 +198,7 @@ def _zstd() -> Any:
         import zstandard
     except ImportError:
         raise UsageError(
-            "zstandard is not installed", hint="Install headwater[server], or use a plain file"
+            "zstandard is not installed",
+            hint="Install it with: pip install 'headwater[server]'; or use a plain file",
         ) from None
     return zstandard

@@ -2,11 +2,13 @@
 
 import time
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headwater.cli.options import DEFAULT_SERVER, AsJson, Server
+from headwater.openlineage.failures import failure_reason
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from headwater.cli.client import Client
 
 _SHOWN = 30  # jobs in the table
+_MOST = 1000  # jobs whose state is asked for at the start
 _NEWS = 8  # lines below it
 
 
@@ -26,9 +29,10 @@ def watch(
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Show states, rates and changes as they happen; Ctrl-C ends.
+    """Show the last run of each job, then states, rates and changes as they happen.
 
-    In a terminal a table that moves; elsewhere, and with --json, a line for each.
+    In a terminal this is a table that is updated; elsewhere it is a line for each change. With
+    --json only changes are written. Ctrl-C ends it.
     """
     import sys
 
@@ -40,26 +44,62 @@ def watch(
         if node is not None:
             found = resolve(client, node)
             params["nodeId"] = f"{found.kind}:{found.rest}"
-        news = _followed(client, params)
+        news = _followed(client, params, with_states=not as_json)
         try:
             if as_json or not sys.stdout.isatty():
-                _write(news, as_json)
+                _write(news, client.url, as_json)
             else:
                 _show(client, news)
         except KeyboardInterrupt:
             return
 
 
-def _followed(client: "Client", params: dict[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The stream, taken up again where it broke off."""
+def _states(client: "Client", node: str | None) -> list[dict[str, Any]]:
+    """The last run of each job, latest last, in the form that the stream gives it."""
+    import msgspec
+
+    from headwater.cli.answers import Run
+    from headwater.openlineage.names import JobName
+    from headwater.openlineage.times import format_moment
+
+    near = None if node is None else client.lineage(node, 1).keys() | {node}
+    states = []
+    for job in islice(client.jobs([]), _MOST):
+        id_ = str(JobName(job.id.namespace, job.id.name))
+        run = msgspec.json.decode(job.latest_run, type=Run | None)
+        if run is None or (near is not None and id_ not in near):
+            continue
+        at = run.ended_at or run.started_at
+        error = run.facets.error.message if run.facets.error else None
+        states.append({
+            "nodeId": id_, "job": {"namespace": job.id.namespace, "name": job.id.name},
+            "state": run.state, "error": error,
+            "at": format_moment(round(at.timestamp() * 1e6)) if at else "-",
+        })  # fmt: skip
+    return sorted(states, key=lambda state: str(state["at"]))
+
+
+def _followed(
+    client: "Client", params: dict[str, str], *, with_states: bool
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The stream, taken up again where it broke off; first `open`, then the states as they are.
+
+    The states are asked for once the stream is open, so that no change is missed between.
+    """
     from headwater.cli.output import note
     from headwater.errors import ServerUnreachable
 
     last: str | None = None
+    is_open = False
     while True:
         try:
             for number, kind, data in client.stream(last, **params):
                 last = number or last
+                if not is_open:
+                    is_open = True
+                    yield "open", {}
+                    states = _states(client, params.get("nodeId")) if with_states else []
+                    yield from (("state", state) for state in states)
                 if kind:
                     yield kind, data
             lost = "the server ended the stream"
@@ -71,15 +111,17 @@ def _followed(client: "Client", params: dict[str, str]) -> Iterator[tuple[str, d
         time.sleep(1)
 
 
-def _write(news: Iterator[tuple[str, dict[str, Any]]], as_json: bool) -> None:
+def _write(news: Iterator[tuple[str, dict[str, Any]]], url: str, as_json: bool) -> None:
     import sys
 
     import msgspec
 
-    from headwater.cli.output import out
+    from headwater.cli.output import note, out
 
     for kind, data in news:
-        if as_json:
+        if kind == "open":
+            note(f"waiting for events at {url}; Ctrl-C ends")
+        elif as_json:
             sys.stdout.write(msgspec.json.encode({"event": kind, **data}).decode() + "\n")
         else:
             out().print(_line(kind, data), soft_wrap=True)
@@ -92,10 +134,10 @@ def _line(kind: str, data: dict[str, Any]) -> "Text":
     from headwater.cli.output import state_text
 
     line = Text(f"{data.get('at', '-'):<24} ", style="dim")
-    if kind == "run":
+    if kind in ("state", "run"):
         line.append_text(state_text(data["state"])).append(f"  {data['job']['name']}", "default")
         if data["error"]:
-            line.append("  " + data["error"].strip().splitlines()[0], style="red")
+            line.append(f"  {failure_reason(data['error'])}", style="red")
     elif kind == "progress":
         line.append(f"↻ {_rate(data)}  {data['job']['name']}", style="default")
     elif kind == "graph":
@@ -122,13 +164,13 @@ def _show(client: "Client", news: Iterator[tuple[str, dict[str, Any]]]) -> None:
     from headwater.cli.output import out
 
     board: dict[str, dict[str, Any]] = {}
-    lines: list[Text] = []
-    with Live(Text("waiting for news …", style="dim"), console=out(), auto_refresh=False) as live:
+    lines = [Text(f"waiting for events at {client.url} …", style="dim")]
+    with Live(lines[0], console=out(), auto_refresh=False) as live:
         for kind, data in news:
-            if kind in ("run", "progress"):
+            if kind in ("state", "run", "progress"):
                 known = board.pop(data["nodeId"], {})
                 board[data["nodeId"]] = {**known, **data}
-            if kind != "progress":
+            if kind not in ("open", "state", "progress"):
                 lines = [*lines, _line(kind, data)][-_NEWS:]
             live.update(Group(_table(board, client.url), Text(), *lines), refresh=True)
 

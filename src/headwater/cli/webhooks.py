@@ -4,20 +4,23 @@ from typing import Annotated
 
 import typer
 
-from headwater.cli.help import Command
+from headwater.cli.extras import needs
+from headwater.cli.help import Command, Front
 from headwater.cli.keys import STORE, Store, opened
 from headwater.cli.options import AsJson
-from headwater.errors import HeadwaterError
+from headwater.errors import HeadwaterError, ServerExtraMissing
 
 webhook = typer.Typer(
     name="webhook",
     help="Call an address when runs fail or the graph changes.",
     no_args_is_help=True,
+    cls=Front,
 )
 Name = Annotated[str, typer.Argument(metavar="NAME", help="What the webhook is called.")]
 
 
 @webhook.command(cls=Command)
+@needs(ServerExtraMissing)
 def create(
     name: Name,
     url: Annotated[str, typer.Argument(metavar="URL", help="The address to call.")],
@@ -45,6 +48,7 @@ def create(
 
 
 @webhook.command("list", cls=Command)
+@needs(ServerExtraMissing)
 def list_(store: Store = STORE, as_json: AsJson = False) -> None:
     """List webhooks."""
     from headwater.cli.output import note, write_json, write_table
@@ -63,6 +67,7 @@ def list_(store: Store = STORE, as_json: AsJson = False) -> None:
 
 
 @webhook.command(cls=Command)
+@needs(ServerExtraMissing)
 def delete(name: Name, store: Store = STORE) -> None:
     """Call it no more."""
     from headwater.server.store.hooks import delete_hook
@@ -72,6 +77,7 @@ def delete(name: Name, store: Store = STORE) -> None:
 
 
 @webhook.command("test", cls=Command)
+@needs(ServerExtraMissing)
 def call(name: Name, store: Store = STORE) -> None:
     """Call it once, and tell what it answers."""
     import httpx

@@ -2,6 +2,7 @@
 
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 from headwater.stack.ports import HOST
 from headwater.stack.registry import registry_url
@@ -10,18 +11,22 @@ from headwater.stack.service import Service, Site, Tool, get_json
 _CLUSTERS = ("worker", "connect")
 
 
+def store_url(home: Path) -> str:
+    """Where the lineage server of a platform keeps its data."""
+    return f"sqlite:///{home / 'data' / 'server' / 'headwater.db'}"
+
+
 def _prepare(site: Site, _run: Tool) -> None:
     site.data("server").mkdir(parents=True, exist_ok=True)
 
 
 def _command(site: Site) -> list[str]:
-    store = f"sqlite:///{site.data('server') / 'headwater.db'}"
     address = ["--host", HOST, "--port", str(site.ports["server"])]
     # What runs connectors here is shown on the page.
     shown = [f"{name}=http://{site.endpoint(name)}" for name in _CLUSTERS if name in site.ports]
     pipelines = [part for one in shown for part in ("--connect", one)]
     command = [sys.executable, "-m", "headwater.cli.main", "server", *address, *pipelines]
-    return [*command, *_topics(site), "--store", store]
+    return [*command, *_topics(site), "--store", store_url(site.home)]
 
 
 def _topics(site: Site) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headwater.cli.extras import needs
-from headwater.cli.help import Command
+from headwater.cli.help import Command, Front
 from headwater.cli.output import note
 from headwater.errors import PipelineExtraMissing, UsageError
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from headwater.cli.demo.labs import Lab
     from headwater.stack.state import State
 
-demo = typer.Typer(name="demo", help="Run the whole story, and break it.")
+demo = typer.Typer(name="demo", help="Run the whole story, and break it.", cls=Front)
 
 
 class LabName(StrEnum):

@@ -1,6 +1,8 @@
 """Runs the server until it is told to stop."""
 
 import socket
+from collections.abc import Callable
+from typing import NamedTuple
 
 import uvicorn
 
@@ -12,8 +14,15 @@ from headwater.server.memory import settle, share_heap
 from headwater.server.settings import Settings
 
 
-def serve(settings: Settings) -> None:
-    """Serve; SIGTERM and Ctrl-C finish what was accepted.
+class Started(NamedTuple):
+    """Where a server that is ready listens, and where it stores."""
+
+    url: str
+    store: str
+
+
+def serve(settings: Settings, started: Callable[[Started], None] = lambda _: None) -> None:
+    """Serve, and say so when requests are answered; SIGTERM and Ctrl-C finish what was accepted.
 
     Raises: AddressUnavailable, UnknownStore, StoreUnreachable, KeyMissing.
     """
@@ -39,20 +48,34 @@ def serve(settings: Settings) -> None:
         ssl_keyfile=settings.tls_key,
     )
     with listener:
-        _Server(config, service.live).run(sockets=[listener])
+        place = Started(_url(settings, listener), service.store.database.name)
+        _Server(config, service.live, lambda: started(place)).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
     """A server that lets those who watch go before it waits for requests to end."""
 
-    def __init__(self, config: uvicorn.Config, live: Live) -> None:
+    def __init__(self, config: uvicorn.Config, live: Live, ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self._live = live
+        self._live, self._ready = live, ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and say when requests are answered."""
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End: streams at once, other requests when they are answered."""
         self._live.close()
         await super().shutdown(sockets)
+
+
+def _url(settings: Settings, listener: socket.socket) -> str:
+    """The address to open; a server that listens everywhere is reached at this machine's own."""
+    host = settings.host if settings.host not in ("0.0.0.0", "::", "") else socket.gethostname()  # noqa: S104
+    scheme = "https" if settings.tls_cert else "http"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
 
 
 def _listen(host: str, port: int) -> socket.socket:

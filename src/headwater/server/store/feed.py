@@ -12,7 +12,8 @@ import msgspec
 from msgspec import Struct
 
 from headwater.openlineage.events import Event
-from headwater.openlineage.facets import ProgressFacet, read_leniently, text_of
+from headwater.openlineage.facets import Facets, ProgressFacet, read_leniently, text_of
+from headwater.openlineage.failures import failure_reason
 from headwater.openlineage.names import DatasetName, JobName
 from headwater.server.store.compression import compress, decompress
 from headwater.server.store.database import Session
@@ -82,6 +83,15 @@ class Names(Protocol):
         """The names by which datasets are shown."""
 
 
+def _error(facets: Facets) -> str | None:
+    """The error message, or the reason where only the stack trace tells it."""
+    message = text_of(facets, "errorMessage", "message")
+    if message is None:
+        return None
+    reason = failure_reason(message, text_of(facets, "errorMessage", "stackTrace") or "")
+    return message if reason in message else reason
+
+
 class Feed:
     """What the commit under way has changed."""
 
@@ -99,9 +109,7 @@ class Feed:
         error = None
         if state in ("FAILED", "ABORTED"):
             facets = event.run_facets
-            error = text_of(facets, "errorMessage", "message") or text_of(
-                facets, "headwater_lapse", "reason"
-            )
+            error = _error(facets) or text_of(facets, "headwater_lapse", "reason")
             error = error and error[:MOST_ERROR]
         self.entries.append(RunChange(run, *job, state, event.time, error))
 
