@@ -26,11 +26,13 @@
     │   ├── JavaMissing         no Java that is new enough
     │   ├── FetchFailed         a jar could not be fetched
     │   ├── ChecksumMismatch    a jar is not the one that the lock names
+    │   ├── ArchiveDamaged      an archive of the lock cannot be unpacked
     │   ├── DiskFull            no room for data or jars
     │   ├── PortInUse           something else listens where a service must
     │   ├── AlreadyUp           the platform runs already in this state folder
     │   ├── NotUp               the platform does not run in this state folder
     │   ├── ServiceFailed       a service did not come up
+    │   ├── ServiceUnprepared   a service could not be prepared for its start
     │   └── MetastoreCorrupt    the metastore's database cannot be read
     └── PipelineError        the data pipeline cannot do what was asked
         ├── PipelineExtraMissing  a package of the `pipeline` extra is not installed
@@ -334,6 +336,17 @@ class ChecksumMismatch(StackError):
         )
 
 
+class ArchiveDamaged(StackError):
+    """An archive that was fetched cannot be unpacked."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(
+            f"{path} cannot be unpacked: {reason}",
+            hint="Run `headwater fetch`: it verifies each file, and replaces damaged ones",
+        )
+
+
 class DiskFull(StackError):
     """There is no room for data or jars."""
 
@@ -386,6 +399,18 @@ class ServiceFailed(StackError):
         super().__init__(
             f"{service} did not come up: {reason}",
             hint=f"Its log: {log} (`headwater logs {service}`)",
+        )
+
+
+class ServiceUnprepared(StackError):
+    """A service could not be prepared for its start; nothing of it has run."""
+
+    def __init__(self, service: str, error: Exception) -> None:
+        self.service = service
+        super().__init__(
+            f"{service} was not started: {type(error).__name__}: {error}",
+            hint="This is a defect of Headwater, not of the service. Please report it with the "
+            "output of `headwater doctor`",
         )
 
 
