@@ -5,6 +5,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -22,6 +23,9 @@ from headwater.stack.supervisor import owner
 
 _ROOM_GB = 2
 _MEMORY_GB = 3
+# The versions that `make pythons` runs, and modules that some builds of Python lack.
+_OLDEST, _NEWEST = (3, 11), (3, 13)
+_MODULES = ("_ctypes", "_sqlite3", "_ssl", "zlib")
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -39,8 +43,15 @@ def examine(settings: Settings) -> list[Finding]:
 
 
 def _python(_settings: Settings) -> Finding:
-    number = ".".join(map(str, sys.version_info[:3]))
-    return Finding("python", "ok", f"{number} at {sys.executable}")
+    fact = f"{'.'.join(map(str, sys.version_info[:3]))} at {sys.executable}"
+    lacking = [name for name in _MODULES if find_spec(name) is None]
+    if lacking:
+        hint = "Use a Python that was built with these modules, such as your distribution's"
+        return Finding("python", "missing", f"{fact} lacks {', '.join(lacking)}", hint)
+    if not _OLDEST <= sys.version_info[:2] <= _NEWEST:
+        tested = " to ".join(".".join(map(str, one)) for one in (_OLDEST, _NEWEST))
+        return Finding("python", "warning", fact, f"Headwater was tested with Python {tested}")
+    return Finding("python", "ok", fact)
 
 
 def _java(settings: Settings) -> Finding:

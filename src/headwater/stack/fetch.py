@@ -2,7 +2,6 @@
 
 import contextlib
 import shutil
-import tarfile
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -10,6 +9,7 @@ from tempfile import mkdtemp
 
 from headwater.errors import ChecksumMismatch, FetchFailed
 from headwater.stack import ivy
+from headwater.stack.archive import unpack
 from headwater.stack.files import disk_faults_are_told, locked, require_room
 from headwater.stack.ivy import Wanted
 from headwater.stack.lock import Jar, sha256
@@ -136,8 +136,7 @@ class JarCache:
         folder.parent.mkdir(parents=True, exist_ok=True)
         part = Path(mkdtemp(dir=folder.parent, prefix=".part-"))
         try:
-            with tarfile.open(self.path(jar)) as archive:
-                archive.extractall(part, filter="data")
+            unpack(self.path(jar), part)
             part.replace(folder)
         except BaseException:
             shutil.rmtree(part, ignore_errors=True)

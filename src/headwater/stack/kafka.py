@@ -33,6 +33,16 @@ log.cleaner.dedupe.buffer.size=4194304
 _API_VERSIONS = 18
 
 
+def cluster_id(number: uuid.UUID) -> str:
+    """The id of a new cluster in Kafka's form, which begins with a letter.
+
+    One that began with a dash would be taken for an option of the command that formats the disk.
+    """
+    first, *others = number.bytes
+    # Without the top bit the first of the 22 characters is one of A to Z and a to f.
+    return urlsafe_b64encode(bytes([first & 0x7F, *others])).decode().rstrip("=")
+
+
 def _configuration(site: Site) -> str:
     return str(site.data("kafka") / "server.properties")
 
@@ -48,7 +58,7 @@ def _prepare(site: Site, run: Tool) -> None:
     write_atomically(site.data("kafka") / "server.properties", properties)
     # Formatting writes this file last.
     if not (logs / "meta.properties").exists():
-        cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        cluster = cluster_id(uuid.uuid4())
         arguments = ["format", "-t", cluster, "-c", _configuration(site), "--ignore-formatted"]
         run([*_java(site), "kafka.tools.StorageTool", *arguments], {})
 

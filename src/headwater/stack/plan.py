@@ -32,7 +32,11 @@ def make(
     home = java_home(settings)
     cache = JarCache(settings.cache, ivy_settings=settings.ivy_settings)
     jars = lock.load()
-    cache.ensure(jars.jars(jar_sets(services)), home / "bin" / "java", progress=progress)
+    wanted = jars.jars(jar_sets(services))
+    cache.ensure(wanted, home / "bin" / "java", progress=progress)
+    for jar in wanted:
+        if jar.type == "tar.gz":
+            cache.unpacked(jar)
     require_room(settings.home, _ROOM)
     wishes = _wishes(services, settings, asked_ports, free_ports=free_ports)
     return Site(

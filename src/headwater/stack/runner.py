@@ -5,8 +5,9 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 
-from headwater.errors import HeadwaterError, ServiceFailed
+from headwater.errors import HeadwaterError, ServiceFailed, ServiceUnprepared
 from headwater.stack.board import Board
+from headwater.stack.cause import cause
 from headwater.stack.files import disk_faults_are_told, disk_full
 from headwater.stack.process import Family, Pid, end, listens
 from headwater.stack.service import Service, Site, environment
@@ -67,19 +68,28 @@ class Runner(threading.Thread):
         self._began, self._ready_at = time.monotonic(), None
         self._tell(status="starting", reason="")
         self._begin_log()
+        # A thread that dies in silence would leave its service "starting" for ever.
         try:
-            with disk_faults_are_told(self._site.home):
-                self._service.prepare(self._site, self._run_tool)
-            self._live()
+            command, variables = self._prepared()
         except HeadwaterError as error:
             return error
         except Exception as error:
-            # A thread that dies in silence would leave its service "starting" for ever.
-            return self._failure(str(error) or type(error).__name__)
+            return ServiceUnprepared(self._service.name, error)
+        try:
+            self._live(command, variables)
+        except HeadwaterError as error:
+            return error
+        except Exception as error:
+            return self._failure(f"{type(error).__name__}: {error}")
         return self._failure("it ended")
 
-    def _live(self) -> None:
-        child = self._spawn(self._service.command(self._site), self._service.variables(self._site))
+    def _prepared(self) -> tuple[list[str], Mapping[str, str]]:
+        with disk_faults_are_told(self._site.home):
+            self._service.prepare(self._site, self._run_tool)
+            return self._service.command(self._site), self._service.variables(self._site)
+
+    def _live(self, command: list[str], variables: Mapping[str, str]) -> None:
+        child = self._spawn(command, variables)
         try:
             self._tell(pid=Pid.of(child.pid))
             self._await_ready(child)
@@ -150,9 +160,9 @@ class Runner(threading.Thread):
             return diagnosis
         if "No space left on device" in text:
             return disk_full(self._site.home)
-        line = _telling_line(text)
+        line = cause(text)
         return ServiceFailed(
-            self._service.name, f"{what}; {line}" if line else what, str(self._log)
+            self._service.name, f"{line} ({what})" if line else what, str(self._log)
         )
 
     def _new_log(self) -> str:
@@ -164,13 +174,3 @@ class Runner(threading.Thread):
 
     def _tell(self, **changes: object) -> None:
         self._board.update(self._service.name, **changes)
-
-
-def _telling_line(log: str) -> str:
-    """The line of a log that most likely says why a service ended."""
-    lines = [line.strip() for line in log.splitlines() if line.strip()]
-    for sign in ("OutOfMemory", "Caused by:", "Exception", "Error", "ERROR"):
-        for line in reversed(lines):
-            if sign in line and not line.startswith("at "):
-                return line[:200]
-    return lines[-1][:200] if lines else ""
