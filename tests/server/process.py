@@ -1,5 +1,6 @@
 """The server as its own process, as people run it."""
 
+import os
 import signal
 import socket
 import ssl
@@ -19,7 +20,8 @@ _PATIENCE = 240.0  # seconds for a start on a busy machine
 class ServerProcess:
     """`headwater server` on a free port, which it keeps when it is started again."""
 
-    def __init__(self, store_url: str, log: Path, *options: str) -> None:
+    def __init__(self, store_url: str, log: Path, *options: str, **variables: str) -> None:
+        self._variables = {f"HEADWATER_{name.upper()}": text for name, text in variables.items()}
         self.store_url, self._log, self._options = store_url, log, options
         self.port = _free_port()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -32,7 +34,9 @@ class ServerProcess:
         command = [sys.executable, "-m", "headwater.cli.main", "server", "--port", str(self.port)]
         command += ["--store", self.store_url, "--log-level", "warning", *self._options]
         with self._log.open("ab") as log:
-            self.process = subprocess.Popen(command, stdout=log, stderr=log)
+            self.process = subprocess.Popen(
+                command, stdout=log, stderr=log, env=os.environ | self._variables
+            )
         try:
             self._wait(self.process)
         except BaseException:

@@ -24,6 +24,11 @@ DROPPED = Counter(
 REFUSED = Counter(
     "headwater_requests_refused", "Requests without the right key, or too many", registry=REGISTRY
 )
+CONNECTIONS_CLOSED = Counter(
+    "headwater_connections_closed",
+    "Connections closed because a client was too slow, or for others to have room",
+    registry=REGISTRY,
+)
 CONSUMED = Counter("headwater_events_consumed", "Events taken from Kafka", registry=REGISTRY)
 DEAD = Counter("headwater_events_dead", "Messages put on a dead-letter topic", registry=REGISTRY)
 STORE_BYTES = Gauge("headwater_store_bytes", "Size of the store", registry=REGISTRY)

@@ -21,6 +21,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     store: str = "sqlite:///headwater.db"
     aliases: tuple[tuple[str, str], ...] = DEFAULT_ALIASES
     max_body: int = 64 * 2**20
+    max_connections: int = 1000
+    request_timeout: float = 30.0
     lease_check: float = 1.0
     live_check: float = 0.25
     log_level: str = "info"
@@ -124,6 +126,8 @@ _VARIABLES = {
     "store": str,
     "aliases": parse_aliases,
     "max_body": int,
+    "max_connections": int,
+    "request_timeout": float,
     "lease_check": float,
     "live_check": float,
     "log_level": str,

@@ -8,6 +8,7 @@ import uvicorn
 
 from headwater.errors import AddressUnavailable, KeyMissing
 from headwater.server.http.app import assemble, is_loopback
+from headwater.server.http.connections import ConnectionLimits, protocol
 from headwater.server.ingest.kafka_consumer import Topic
 from headwater.server.live.feed import Live
 from headwater.server.memory import settle, share_heap
@@ -40,7 +41,8 @@ def serve(settings: Settings, started: Callable[[Started], None] = lambda _: Non
         app,
         log_level=settings.log_level,
         access_log=False,
-        http="httptools",
+        http=protocol(ConnectionLimits(settings.max_connections, settings.request_timeout)),
+        ws="none",
         timeout_graceful_shutdown=30,
         server_header=False,
         proxy_headers=False,  # nobody asks where a request came from
