@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +9,8 @@ from typing import Any
 
 import msgspec
 import pytest
-import typer
 
 from headwater.capture.settings import Settings as CaptureSettings
-from headwater.cli.main import app
 from headwater.openlineage.facets import LeaseFacet
 from headwater.server.settings import Settings
 
@@ -22,7 +19,6 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
-_COMMAND = re.compile(r"^ *(?:\$ )?(?:\.venv/bin/)?(headwater [a-z].*)$", re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", [field.name for field in msgspec.structs.fields(Settings)])
@@ -76,41 +72,6 @@ def _anchors(page: Path) -> set[str]:
         re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
         for heading in _HEADING.findall(page.read_text())
     }
-
-
-def _commands() -> list[Any]:
-    return [
-        pytest.param(line.strip(), id=f"{_name(page)}: {line.strip()[:60]}")
-        for page in PAGES
-        if "adr" not in page.parts and page.name != "cli.md"
-        for line in _COMMAND.findall(_code(page.read_text()))
-    ]
-
-
-def _code(text: str) -> str:
-    """The indented and the fenced lines of a page."""
-    kept, fenced = [], False
-    for line in text.splitlines():
-        if line.lstrip().startswith("```"):
-            fenced = not fenced
-        elif fenced or line.startswith("    "):
-            kept.append(line)
-    return "\n".join(kept)
-
-
-@pytest.mark.parametrize("line", _commands())
-def test_commands_exist(line: str) -> None:
-    line = re.split(r" #| \||  +(?=[a-z])| &|>", line)[0]
-    words = shlex.split(line.replace("…", " ").replace("[", " ").replace("]", " "))[1:]
-    command: Any = typer.main.get_command(app)
-    while words and hasattr(command, "commands"):
-        assert words[0] in command.commands, f"there is no command {words[0]!r}"
-        command = command.commands[words.pop(0)]
-    if getattr(command, "ignore_unknown_options", False) or command.name in ("run", "submit"):
-        return
-    known = {name for parameter in command.params for name in parameter.opts}
-    given = {word.partition("=")[0] for word in words if word.startswith("--")}
-    assert given <= known | {"--help"}
 
 
 def test_the_site_builds(tmp_path: Path) -> None:

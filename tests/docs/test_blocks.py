@@ -1,0 +1,70 @@
+"""Every code block says where it runs, and every command in it is one that exists."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import typer
+
+from docs.blocks import PAGES, ROOT, blocks, headwater_lines, indented_code, shell_blocks
+from headwater.cli.main import app
+
+_TARGET = re.compile(r"^([a-z-]+):", re.MULTILINE)
+_MAKE = re.compile(r"(?:^|`)make ([a-z-]+)", re.MULTILINE)
+_PLACEHOLDER = re.compile(r"^[A-Z_,.]+$")
+
+
+def _name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_every_shell_block_says_where_it_runs(page: Path) -> None:
+    assert indented_code(page) == [], "use a fenced block that names its language"
+    assert [block.place for block in blocks(page) if not block.language] == []
+    shell = [block for block in blocks(page) if block.language in ("sh", "console")]
+    assert [block.place for block in shell if not block.is_marked] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_python_blocks_are_python(page: Path) -> None:
+    for block in blocks(page):
+        if block.language == "python":
+            compile(block.text, block.place, "exec")
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=_name)
+def test_make_targets_exist(page: Path) -> None:
+    targets = set(_TARGET.findall((ROOT / "Makefile").read_text()))
+    assert set(_MAKE.findall(page.read_text())) <= targets
+
+
+@pytest.mark.parametrize(
+    ("place", "words"), [pytest.param(*one, id=f"{one[0]} {one[1]}") for one in headwater_lines()]
+)
+def test_command_line_accepts_every_command(place: str, words: list[str]) -> None:
+    parse(typer.main.get_command(app), "headwater", words)
+
+
+def parse(command: Any, name: str, words: list[str], parent: Any = None) -> None:
+    """Let the real command line parse the words, without running anything."""
+    if isinstance(command, click.Group) or hasattr(command, "commands"):
+        if not words or _PLACEHOLDER.match(words[0]):
+            return
+        if words[0] in command.commands:
+            parse(command.commands[words[0]], words[0], words[1:], parent)
+            return
+    if words:  # `headwater job run` alone, in running text, names the command
+        command.make_context(name, _with_values(words), parent=parent)
+
+
+def _with_values(words: list[str]) -> list[str]:
+    """The words, with a number where a synopsis says that one is meant."""
+    return ["1" if word in ("N", "SECONDS") else word for word in words]
+
+
+def test_there_are_blocks_of_every_kind() -> None:
+    environments = {block.environment for block in shell_blocks()}
+    assert environments >= {"", "lab", "server", "platform"}
