@@ -72,7 +72,7 @@ def test_every_order_is_everywhere_once(lab: Lab) -> None:
 
 def test_maintenance_makes_few_files_of_many_and_disturbs_no_reader(lab: Lab) -> None:
     table = "demo_ib.default.scraps"
-    tables.ensure_table(lab.spark, tables.Table(table, "id BIGINT, day STRING", "day"))
+    tables.ensure_table(lab.spark, tables.Table.of(table, "id BIGINT, day STRING", "day"))
     for number in range(8):
         lab.spark.sql(f"INSERT INTO {table} VALUES ({number}, 'monday')")
     held = lab.table(table).orderBy("id")

@@ -13,11 +13,13 @@ from headwater.pipeline.flows import Flow, Site
 from headwater.pipeline.formats import wire
 from headwater.pipeline.formats.converters import Ids
 from headwater.pipeline.generator import source
+from headwater.pipeline.generator.topics import check as check_topics
 from headwater.pipeline.jobs.catalog import job
 from headwater.pipeline.journal import Journal
 from headwater.pipeline.secrets import scrubbed
 from headwater.pipeline.sinks import iceberg, s3
 from headwater.pipeline.states import State, told
+from headwater.pipeline.transforms import check as check_transforms
 from headwater.schemas.registry import SchemaId
 
 _log = logging.getLogger(__name__)
@@ -45,6 +47,23 @@ _PLANS = {
     Kind.S3_SINK: s3.flows,
     Kind.ICEBERG_SINK: iceberg.flows,
 }
+
+
+def verify(config: ConnectorConfig) -> None:
+    """See what only Spark can tell: that expressions, columns and formats can be used.
+
+    Raises:
+        BadConfig: one cannot be used, with its key.
+
+    """
+    if config.kind is Kind.GENERATOR:
+        check_topics(config)
+    if config.kind is Kind.S3_SINK:
+        s3.file_format(config)
+    if config.kind is Kind.ICEBERG_SINK:
+        iceberg.verify(config)
+    if config.kind is not Kind.JOB:
+        check_transforms(config)
 
 
 class Task:

@@ -8,7 +8,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from headwater.errors import TableMissing
+from headwater.pipeline import sql
 from headwater.pipeline.settings import Settings
+from headwater.pipeline.sql import Partition, quoted
 
 PROPERTIES: Mapping[str, str] = {
     "format-version": "2",
@@ -28,9 +30,14 @@ class Table(msgspec.Struct, frozen=True):
     """A table as it is created: name, columns, partitioning and properties."""
 
     name: str  # catalog.namespace.table
-    columns: str = ""
-    partition_by: str = ""
+    columns: T.StructType | None = None
+    partition_by: tuple[Partition, ...] = ()
     properties: Mapping[str, str] = msgspec.field(default_factory=lambda: dict(PROPERTIES))
+
+    @classmethod
+    def of(cls, name: str, columns: str, partition_by: str) -> "Table":
+        """A table whose columns and partitioning are given as text."""
+        return cls(name, sql.struct(columns), sql.partitions(partition_by))
 
 
 def configure_catalog(spark: SparkSession, name: str, options: Mapping[str, str]) -> None:
@@ -62,20 +69,12 @@ def ensure_table(spark: SparkSession, table: Table) -> None:
     """Create a table, and its namespace, if it is not there."""
     if exists(spark, table.name):
         return
-    if not table.columns:
+    if table.columns is None:
         raise TableMissing(table.name)
-    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {quoted(table.name.rpartition('.')[0])}").collect()
-    spark.sql(ddl(table)).collect()
-
-
-def ddl(table: Table) -> str:
-    """The statement that creates a table."""
-    properties = ", ".join(f"'{key}' = '{value}'" for key, value in table.properties.items())
-    partitioned = f"PARTITIONED BY ({table.partition_by}) " if table.partition_by else ""
-    return (
-        f"CREATE TABLE IF NOT EXISTS {quoted(table.name)} ({table.columns}) USING iceberg "
-        f"{partitioned}TBLPROPERTIES ({properties})"
-    )
+    spark.sql(sql.create_namespace(sql.parts(table.name)[:-1])).collect()
+    spark.sql(
+        sql.create_table(table.name, table.columns, table.partition_by, table.properties)
+    ).collect()
 
 
 def exists(spark: SparkSession, name: str) -> bool:
@@ -88,8 +87,7 @@ def evolve(spark: SparkSession, name: str, wanted: T.StructType) -> None:
     have = set(spark.table(quoted(name)).columns)
     new = [field for field in wanted.fields if field.name not in have]
     if new:
-        columns = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in new)
-        spark.sql(f"ALTER TABLE {quoted(name)} ADD COLUMNS ({columns})").collect()
+        spark.sql(sql.add_columns(name, relaxed(T.StructType(new)))).collect()
 
 
 def fitted(rows: DataFrame, columns: T.StructType) -> DataFrame:
@@ -98,20 +96,25 @@ def fitted(rows: DataFrame, columns: T.StructType) -> DataFrame:
     return rows.select(*(_fit(field, have.get(field.name)) for field in columns.fields))
 
 
-def columns_of(struct: T.StructType) -> str:
-    """A type's fields as a column list."""
-    return ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in struct.fields)
+def relaxed(struct: T.StructType) -> T.StructType:
+    """The same fields, but each may be null: a table outlives the rule that a value is there."""
+    return T.StructType([T.StructField(f.name, _relaxed(f.dataType)) for f in struct.fields])
 
 
-def quoted(name: str) -> str:
-    """A dotted name with each part quoted."""
-    return ".".join(f"`{part}`" for part in name.split("."))
+def _relaxed(kind: T.DataType) -> T.DataType:
+    if isinstance(kind, T.StructType):
+        return relaxed(kind)
+    if isinstance(kind, T.ArrayType):
+        return T.ArrayType(_relaxed(kind.elementType))
+    if isinstance(kind, T.MapType):
+        return T.MapType(kind.keyType, _relaxed(kind.valueType))
+    return kind
 
 
 def _fit(field: T.StructField, given: T.DataType | None) -> Column:
     if given is None:
         return F.lit(None).cast(field.dataType).alias(field.name)
-    column = F.col(f"`{field.name}`")
+    column = F.col(quoted((field.name,)))
     if isinstance(field.dataType, T.TimestampType) and isinstance(given, T.LongType):
         column = F.timestamp_millis(column)
     return column.cast(field.dataType).alias(field.name)

@@ -40,7 +40,7 @@ def start(
         return None
     tables.configure_catalog(spark, settings.catalog, tables.catalog_options(settings))
     table = f"{settings.catalog}.{TABLE}"
-    tables.ensure_table(spark, tables.Table(table, COLUMNS, "days(bid_time)"))
+    tables.ensure_table(spark, tables.Table.of(table, COLUMNS, "days(bid_time)"))
     records = kafka.read_stream(spark, bootstrap, source)
     orders = decoded(records, decode, tolerant=settings.tolerant).select("value.*")
     return append(priced(orders), settings.job_name or NAME, table, checkpoint, _PERIOD_MS)

@@ -47,7 +47,7 @@ def start(
     kafka.ensure_topics(bootstrap, [source])
     tables.configure_catalog(spark, settings.catalog, tables.catalog_options(settings))
     table = f"{settings.catalog}.{TABLE}"
-    tables.ensure_table(spark, tables.Table(table, COLUMNS, "days(event_time)"))
+    tables.ensure_table(spark, tables.Table.of(table, COLUMNS, "days(event_time)"))
     events = archived(kafka.read_stream(spark, bootstrap, source))
     return append(events, settings.job_name or NAME, table, checkpoint, _PERIOD_MS)
 

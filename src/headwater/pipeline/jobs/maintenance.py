@@ -3,17 +3,21 @@
 Readers are not disturbed: a snapshot that is younger than `--keep-seconds` stays, with its files.
 """
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
-from headwater.pipeline import tables
+from headwater.pipeline import sql, tables
 from headwater.pipeline.settings import Settings
 
 NAME = "maintenance"
 _KEEP_S = 24 * 3600
+# How long a streaming writer may be away before its last commit is no longer looked after.
+_WRITER_S = 7 * 24 * 3600
 _RETAIN = 5  # snapshots at least, however old
 # A day's partition of a stream that commits each 5 s has thousands of files: merge from a few on.
 _FEW_FILES = 5
@@ -43,38 +47,59 @@ def maintain(spark: SparkSession, settings: Settings) -> list[Done]:
 
 def all_tables(spark: SparkSession, catalog: str) -> list[str]:
     """The Iceberg tables of a catalog, as `namespace.table`."""
-    spaces = [row[0] for row in spark.sql(f"SHOW NAMESPACES IN {tables.quoted(catalog)}").collect()]
+    spaces = [row[0] for row in spark.sql(sql.show_namespaces(catalog)).collect()]
     found = []
     for space in spaces:
-        place = tables.quoted(f"{catalog}.{space}")
-        listed = [row["tableName"] for row in spark.sql(f"SHOW TABLES IN {place}").collect()]
-        found += [f"{space}.{name}" for name in listed if _is_iceberg(spark, catalog, space, name)]
+        place = (*sql.parts(catalog), *sql.parts(space))
+        listed = [row["tableName"] for row in spark.sql(sql.show_tables(place)).collect()]
+        found += [f"{space}.{name}" for name in listed if _is_iceberg(spark, (*place, name))]
     return sorted(found)
 
 
-def _is_iceberg(spark: SparkSession, catalog: str, space: str, name: str) -> bool:
+def _is_iceberg(spark: SparkSession, table: Sequence[str]) -> bool:
     try:
-        spark.table(tables.quoted(f"{catalog}.{space}.{name}.snapshots"))
+        spark.table(sql.quoted((*table, "snapshots")))
     except AnalysisException:
         return False
     return True
 
 
 def _one(spark: SparkSession, catalog: str, table: str, before: datetime) -> Done:
-    system, moment = f"{tables.quoted(catalog)}.system", before.strftime("%Y-%m-%d %H:%M:%S.%f")
-    name = f"{catalog}.{table}"
+    name = sql.quoted(f"{catalog}.{table}")
+    few = {"min-input-files": str(_FEW_FILES)}
     merged = spark.sql(
-        f"CALL {system}.rewrite_data_files(table => '{name}', "
-        f"options => map('min-input-files', '{_FEW_FILES}'))"
+        sql.procedure(catalog, "rewrite_data_files", table=name, options=few)
     ).collect()[0]
-    spark.sql(f"CALL {system}.rewrite_manifests(table => '{name}')").collect()
+    spark.sql(sql.procedure(catalog, "rewrite_manifests", table=name)).collect()
+    before = min(before, _needed_since(spark, name) or before)
     expired = spark.sql(
-        f"CALL {system}.expire_snapshots(table => '{name}', "
-        f"older_than => TIMESTAMP '{moment}', retain_last => {_RETAIN})"
+        sql.procedure(
+            catalog, "expire_snapshots", table=name, older_than=before, retain_last=_RETAIN
+        )
     ).collect()[0]
     return Done(
         table, int(merged["rewritten_data_files_count"]), int(expired["deleted_data_files_count"])
     )
+
+
+def _needed_since(spark: SparkSession, table: str) -> datetime | None:
+    """The moment from which on streaming writers need the history of a table.
+
+    A stream that comes back after a crash looks for its last commit through the snapshots before
+    the present one. If one of these is gone, it commits its last batch a second time.
+    """
+    snapshots = spark.table(f"{table}.snapshots")
+    query = F.col("summary")["spark.sql.streaming.queryId"]
+    since = datetime.now(UTC) - timedelta(seconds=_WRITER_S)
+    last = (
+        snapshots.where(query.isNotNull())
+        .groupBy(query.alias("query"))
+        .agg(F.max("committed_at").alias("at"))
+        .where(F.col("at") >= F.lit(since))
+        .agg(F.unix_micros(F.min("at")))
+        .collect()[0][0]
+    )
+    return datetime.fromtimestamp(last / 1e6, UTC) if last is not None else None
 
 
 if __name__ == "__main__":

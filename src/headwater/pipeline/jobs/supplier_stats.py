@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headwater.pipeline import tables
+from headwater.pipeline import sql, tables
 from headwater.pipeline.jobs.iceberg_ingestion import TABLE as ORDERS
 from headwater.pipeline.settings import Settings
 
@@ -45,9 +45,9 @@ def run(spark: SparkSession, settings: Settings) -> None:
     """Overwrite the table of totals with those of the latest day."""
     tables.configure_catalog(spark, settings.catalog, tables.catalog_options(settings))
     target = f"{settings.catalog}.{TABLE}"
-    tables.ensure_table(spark, tables.Table(target, COLUMNS, "bid_date, bid_hour"))
-    orders = spark.table(tables.quoted(f"{settings.catalog}.{ORDERS}"))
-    hourly(latest_day(orders)).writeTo(tables.quoted(target)).overwrite(F.lit(True))
+    tables.ensure_table(spark, tables.Table.of(target, COLUMNS, "bid_date, bid_hour"))
+    orders = spark.table(sql.quoted(f"{settings.catalog}.{ORDERS}"))
+    hourly(latest_day(orders)).writeTo(sql.quoted(target)).overwrite(F.lit(True))
 
 
 if __name__ == "__main__":

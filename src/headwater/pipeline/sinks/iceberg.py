@@ -1,14 +1,16 @@
 """The Iceberg sink: topics into tables, each record exactly once."""
 
+import re
 from collections.abc import Callable, Mapping
 
 import msgspec
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 from pyspark.sql.streaming.query import StreamingQuery
 
-from headwater.errors import TableMissing
-from headwater.pipeline import tables
+from headwater.errors import BadConfig, TableMissing
+from headwater.pipeline import sql, tables
 from headwater.pipeline.config import ConnectorConfig
 from headwater.pipeline.flows import Flow, Intake, Site, flow_name
 from headwater.pipeline.formats.converters import Ids, converter_of
@@ -72,15 +74,64 @@ def _catalog(config: ConnectorConfig, site: Site) -> dict[str, str]:
     return own or tables.catalog_options(site.settings)
 
 
-def _table(config: ConnectorConfig, way: Route, full: str, rows: DataFrame) -> tables.Table:
+def verify(config: ConnectorConfig) -> None:
+    """See that names, columns and partitioning can be used; needs a Spark session.
+
+    Raises:
+        BadConfig: one of them cannot, with its key.
+
+    """
+    faults: dict[str, str] = {}
+    for key in config.values:
+        read = _reader(key)
+        if read is not None and config.get(key):
+            try:
+                read(config.get(key))
+            except ValueError as error:
+                faults[key] = str(error)
+    if faults:
+        raise BadConfig(config.name, faults)
+
+
+def planned_table(
+    config: ConnectorConfig, way: Route, full: str, rows: T.StructType
+) -> tables.Table:
+    """The table that is created for a route if there is none yet."""
     prefix = f"iceberg.table.{way.table}."
     partition = config.get("iceberg.tables.default-partition-by")
+    columns = config.get(f"{prefix}schema")
     return tables.Table(
         full,
-        config.get(f"{prefix}schema") or tables.columns_of(rows.schema),
-        config.get(f"{prefix}partition-by", partition),
+        sql.struct(columns) if columns else tables.relaxed(rows),
+        sql.partitions(config.get(f"{prefix}partition-by", partition)),
         {**tables.PROPERTIES, **config.under("iceberg.tables.auto-create-props.")},
     )
+
+
+def _reader(key: str) -> Callable[[str], object] | None:
+    """What reads the text of a key, and refuses it with ValueError."""
+    if key == "iceberg.tables":
+        return _table_names
+    if key == "iceberg.catalog":
+        return _catalog_name
+    if key == "iceberg.tables.default-partition-by" or key.endswith(".partition-by"):
+        return sql.partitions
+    if key.startswith("iceberg.table.") and key.endswith(".schema"):
+        return sql.struct
+    if key == "iceberg.tables.route-field":
+        return sql.parts
+    return None
+
+
+def _table_names(text: str) -> None:
+    for name in text.split(","):
+        if len(sql.parts(name)) < 2:
+            raise ValueError(f"{name.strip()!r} is not a name such as namespace.table")
+
+
+def _catalog_name(text: str) -> None:
+    if re.fullmatch(r"\w[\w-]*", text) is None:
+        raise ValueError(f"{text!r} cannot name a catalog: use letters, digits, _ and -")
 
 
 def _starter(
@@ -94,13 +145,13 @@ def _starter(
             return None
         rows = way.taken(records.select("value.*"))
         if config.flag("iceberg.tables.auto-create-enabled", default=True):
-            tables.ensure_table(spark, _table(config, way, full, rows))
+            tables.ensure_table(spark, planned_table(config, way, full, rows.schema))
         elif not tables.exists(spark, full):
             raise TableMissing(full)
         if config.flag("iceberg.tables.evolve-schema-enabled"):
             tables.evolve(spark, full, rows.schema)
         period = config.number("iceberg.control.commit.interval-ms", _PERIOD_MS)
-        frame = tables.fitted(rows, spark.table(tables.quoted(full)).schema)
+        frame = tables.fitted(rows, spark.table(sql.quoted(full)).schema)
         options = config.dataset_options(intake.topic)
         return append(frame, name, full, checkpoint, period, options)
 
@@ -125,5 +176,5 @@ def append(
         .option("fanout-enabled", "true")
         .options(**(options or {}))
         .trigger(processingTime=f"{period_ms} milliseconds")
-        .toTable(tables.quoted(table))
+        .toTable(sql.quoted(table))
     )

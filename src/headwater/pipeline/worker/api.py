@@ -11,13 +11,19 @@ from litestar.exceptions import HTTPException
 from litestar.params import Parameter
 from msgspec import Struct
 
-from headwater.errors import BadConfig, ConnectorConflict, HeadwaterError, UnknownConnector
+from headwater.errors import (
+    BadConfig,
+    ConnectorConflict,
+    HeadwaterError,
+    SecretMissing,
+    UnknownConnector,
+)
 from headwater.pipeline.config import CLASSES, Kind, check
 from headwater.pipeline.states import State
 from headwater.pipeline.worker.host import Worker
 from headwater.version import __version__
 
-_STATUS = {BadConfig: 400, UnknownConnector: 404, ConnectorConflict: 409}
+_STATUS = {BadConfig: 400, SecretMissing: 400, UnknownConnector: 404, ConnectorConflict: 409}
 _TYPES = {Kind.GENERATOR: "source", Kind.JOB: "source"}
 
 

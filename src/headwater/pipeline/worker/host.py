@@ -13,7 +13,7 @@ from headwater.errors import ConnectorConflict, UnknownConnector
 from headwater.openlineage.masking import unmasked
 from headwater.pipeline.config import CLASSES, ConnectorConfig, Kind, parse
 from headwater.pipeline.flows import Site
-from headwater.pipeline.hosting import Hosted
+from headwater.pipeline.hosting import Hosted, verify
 from headwater.pipeline.journal import Journal, Line, batch_lines
 from headwater.pipeline.secrets import scrubbed
 from headwater.pipeline.settings import Settings
@@ -227,7 +227,9 @@ class Worker:
         return definition
 
     def _parse(self, name: str, values: Mapping[str, object]) -> ConnectorConfig:
-        return parse(name, values, self._settings.environ)
+        config = parse(name, values, self._settings.environ)
+        verify(config)
+        return config
 
     def _deploy(self, definition: Definition) -> Definition:
         self._shelf.write(definition.name, encode(definition))
