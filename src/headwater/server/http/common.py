@@ -1,12 +1,11 @@
-"""What handlers share: parameters, look-ups that end in 404, and answers in JSON."""
+"""What handlers share: look-ups that end in 404, and answers in JSON."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import unquote
 
 import msgspec
 from litestar import MediaType, Response
-from litestar.params import QueryParameter
 
 from headwater.openlineage.names import NodeId
 from headwater.openlineage.times import parse_moment
@@ -14,24 +13,6 @@ from headwater.server.answers.reading import Reading
 from headwater.server.http.errors import BadRequest, NotFound
 
 _MOST = 2**31
-
-Node = Annotated[
-    str,
-    QueryParameter(
-        name="nodeId",
-        description="dataset:NAMESPACE:NAME, job:NAMESPACE:NAME or "
-        "datasetField:NAMESPACE:NAME:FIELD",
-    ),
-]
-Limit = Annotated[int, QueryParameter(ge=0, description="How many to give at most")]
-Offset = Annotated[int, QueryParameter(ge=0, description="How many to pass over")]
-Detail = Annotated[
-    bool, QueryParameter(description="Tell also what Marquez leaves out of its answers")
-]
-AsOf = Annotated[
-    str | None, QueryParameter(name="asOf", description="The graph as it was at this time")
-]
-Depth = Annotated[int, QueryParameter(description="How far to follow")]
 
 
 def bounded(number: int) -> int:

@@ -1,10 +1,12 @@
 """What goes wrong in a request, and how it is told: always JSON, never a bare 500."""
 
 import logging
+import re
 from typing import Any
 
 import msgspec
 from litestar import MediaType, Request, Response
+from litestar.enums import ParamType
 from litestar.exceptions import HTTPException, ValidationException
 
 from headwater.errors import EventRejected, HeadwaterError
@@ -48,7 +50,7 @@ def on_http(_: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
     return _json(error.status_code, {"code": error.status_code, "message": detail})
 
 
-def on_validation(_: Request[Any, Any, Any], error: ValidationException) -> Response[bytes]:
+def on_validation(request: Request[Any, Any, Any], error: ValidationException) -> Response[bytes]:
     """Tell a bad parameter as Marquez does: one that is no number leads nowhere."""
     extra: Any = error.extra
     told: list[Any] = extra if isinstance(extra, list) else []
@@ -56,9 +58,9 @@ def on_validation(_: Request[Any, Any, Any], error: ValidationException) -> Resp
         key, message = item.get("key", "body"), item.get("message", "")
         if item.get("source") == "body":
             return _json(422, {"errors": [f"{key}: {message}"]})
-        if ">=" in message:
-            least = message.rpartition(">= ")[2]
-            reason = f"query param {key} must be greater than or equal to {least}"
+        if bound := _BOUND.search(message):
+            place, word = ParamType(item["source"]).value, _WORDS[bound[1], bound[2]]
+            reason = f"{place} param {_sent_name(request, key)} must {word.format(bound[3])}"
             return _json(400, {"errors": [reason]})
         if "Expected `" in message and "got" in message:
             return _json(404, {"code": 404, "message": "HTTP 404 Not Found"})
@@ -68,6 +70,22 @@ def on_validation(_: Request[Any, Any, Any], error: ValidationException) -> Resp
         name = missing.strip("'")
         return _json(400, {"errors": [f"query param {name} must not be {reason}"]})
     return _json(400, {"code": 400, "message": error.detail})
+
+
+_BOUND = re.compile(r"(of length )?(>=|<=) (-?\d+)")
+_WORDS = {
+    (None, ">="): "be greater than or equal to {}",
+    (None, "<="): "be less than or equal to {}",
+    ("of length ", ">="): "have at least {} characters or values",
+    ("of length ", "<="): "have at most {} characters or values",
+}
+
+
+def _sent_name(request: Request[Any, Any, Any], name: str) -> str:
+    """A parameter as a client writes it."""
+    known = request.route_handler.parsed_fn_signature.parameters.get(name)
+    sent: str | None = getattr(known and known.kwarg_definition, "name", None)
+    return sent or name
 
 
 def on_rejected(_: Request[Any, Any, Any], error: EventRejected) -> Response[bytes]:

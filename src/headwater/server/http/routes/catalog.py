@@ -2,12 +2,11 @@
 
 import re
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import unquote
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from litestar import Controller, Response, delete, get, put
-from litestar.params import QueryParameter
 from msgspec import Struct
 
 from headwater.errors import EventRejected
@@ -17,8 +16,21 @@ from headwater.server.answers import stats
 from headwater.server.answers.reading import Reading, moment
 from headwater.server.answers.search import TYPES, Wanted, search, search_all
 from headwater.server.answers.shapes import Namespace, Source, Tag
-from headwater.server.http.common import Limit, Offset, answer, bounded, clock
+from headwater.server.http.common import answer, bounded, clock
 from headwater.server.http.errors import BadParameters, BadRequest, NotFound
+from headwater.server.http.parameters import (
+    Limit,
+    LongText,
+    NameText,
+    Offset,
+    OptionalText,
+    OptionalWord,
+    PathText,
+    SearchFilter,
+    SearchTypes,
+    Text,
+    Time,
+)
 from headwater.server.service import Service
 from headwater.server.store import changes
 
@@ -30,22 +42,22 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 class NewNamespace(Struct, rename="camel"):
     """A namespace to make or change."""
 
-    owner_name: str | None = None
-    description: str | None = None
+    owner_name: NameText | None = None
+    description: LongText | None = None
 
 
 class NewSource(Struct, rename="camel"):
     """A source to make or change."""
 
-    type: str
-    connection_url: str | None = None
-    description: str | None = None
+    type: NameText
+    connection_url: LongText | None = None
+    description: LongText | None = None
 
 
 class NewTag(Struct):
     """What a tag means."""
 
-    description: str | None = None
+    description: LongText | None = None
 
 
 class Namespaces(Controller):
@@ -67,12 +79,14 @@ class Namespaces(Controller):
         return answer({"namespaces": [_namespace(row) for row in rows]})
 
     @get("/{name:str}", sync_to_thread=True)
-    def get_namespace(self, service: Service, name: str) -> Response[bytes]:
+    def get_namespace(self, service: Service, name: PathText) -> Response[bytes]:
         """One namespace."""
         return answer(_find_namespace(service, unquote(name)))
 
     @put("/{name:str}", sync_to_thread=True)
-    def put_namespace(self, service: Service, name: str, data: NewNamespace) -> Response[bytes]:
+    def put_namespace(
+        self, service: Service, name: PathText, data: NewNamespace
+    ) -> Response[bytes]:
         """Make a namespace or change its owner."""
         space = _checked(unquote(name))
         _refuse_nul(ownerName=data.owner_name, description=data.description)
@@ -81,7 +95,7 @@ class Namespaces(Controller):
         return answer(_find_namespace(service, space))
 
     @delete("/{name:str}", status_code=200, sync_to_thread=True)
-    def delete_namespace(self, service: Service, name: str) -> Response[bytes]:
+    def delete_namespace(self, service: Service, name: PathText) -> Response[bytes]:
         """Hide a namespace with its jobs and datasets."""
         space = unquote(name)
         _find_namespace(service, space)
@@ -138,12 +152,12 @@ class Sources(Controller):
         return answer({"sources": [_source(row) for row in rows]})
 
     @get("/{name:str}", sync_to_thread=True)
-    def get_source(self, service: Service, name: str) -> Response[bytes]:
+    def get_source(self, service: Service, name: PathText) -> Response[bytes]:
         """One source."""
         return answer(_find_source(service, unquote(name)))
 
     @put("/{name:str}", sync_to_thread=True)
-    def put_source(self, service: Service, name: str, data: NewSource) -> Response[bytes]:
+    def put_source(self, service: Service, name: PathText, data: NewSource) -> Response[bytes]:
         """Make a source or change it."""
         space = _checked(unquote(name))
         _refuse_nul(type=data.type, connectionUrl=data.connection_url, description=data.description)
@@ -185,7 +199,7 @@ class Tags(Controller):
         return answer({"tags": [Tag(*row) for row in rows]})
 
     @put("/{name:str}", sync_to_thread=True)
-    def put_tag(self, service: Service, name: str, data: NewTag) -> Response[bytes]:
+    def put_tag(self, service: Service, name: PathText, data: NewTag) -> Response[bytes]:
         """Make a tag or change what it means."""
         tag = _checked(unquote(name))
         _refuse_nul(description=data.description)
@@ -203,18 +217,14 @@ class Search(Controller):
     def get_search(
         self,
         service: Service,
-        q: str,
-        kind: Annotated[
-            str | None, QueryParameter(name="filter", description="DATASET, JOB or FIELD")
-        ] = None,
-        sort: str | None = None,
+        q: Text,
+        kind: SearchFilter = None,
+        sort: OptionalWord = None,
         limit: Limit = 10,
-        namespace: str | None = None,
-        before: str | None = None,
-        after: str | None = None,
-        types: Annotated[
-            str | None, QueryParameter(description="Some of job, dataset, column and run")
-        ] = None,
+        namespace: OptionalText = None,
+        before: Time = None,
+        after: Time = None,
+        types: SearchTypes = None,
     ) -> Response[bytes]:
         """Jobs and datasets, or columns, by a part of their name.
 
@@ -236,7 +246,11 @@ class Search(Controller):
 
     @get("/stats/{asset:str}", sync_to_thread=True)
     def get_stats(
-        self, service: Service, asset: str, period: str | None = None, timezone: str | None = None
+        self,
+        service: Service,
+        asset: PathText,
+        period: OptionalWord = None,
+        timezone: OptionalWord = None,
     ) -> Response[bytes]:
         """Events, jobs, datasets or sources by the hour of a day or the day of a week."""
         if asset not in ("lineage-events", "jobs", "datasets", "sources"):

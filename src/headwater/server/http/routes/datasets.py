@@ -10,15 +10,9 @@ from headwater.server.answers import datasets
 from headwater.server.answers.reading import Reading, uuid_bytes
 from headwater.server.answers.shapes import Dataset, DatasetVersion
 from headwater.server.http import legacy_events
-from headwater.server.http.common import (
-    Limit,
-    Offset,
-    answer,
-    bounded,
-    dataset_of,
-    require_namespace,
-)
+from headwater.server.http.common import answer, bounded, dataset_of, require_namespace
 from headwater.server.http.errors import BadRequest, NotFound
+from headwater.server.http.parameters import Limit, Offset, PathText
 from headwater.server.service import Service
 from headwater.server.store import changes
 
@@ -45,7 +39,7 @@ class Datasets(Controller):
 
     @get("/{namespace:str}/datasets", sync_to_thread=True)
     def list_datasets(
-        self, service: Service, namespace: str, limit: Limit = 100, offset: Offset = 0
+        self, service: Service, namespace: PathText, limit: Limit = 100, offset: Offset = 0
     ) -> Response[bytes]:
         """The datasets of a namespace, by name."""
         space = unquote(namespace)
@@ -55,14 +49,14 @@ class Datasets(Controller):
         return answer({"totalCount": total, "datasets": found})
 
     @get(_ONE, sync_to_thread=True)
-    def get_dataset(self, service: Service, namespace: str, name: str) -> Response[bytes]:
+    def get_dataset(self, service: Service, namespace: PathText, name: PathText) -> Response[bytes]:
         """A dataset with everything known of it."""
         with service.reader.open() as reading:
             return answer(_one(reading, dataset_of(reading, namespace, name)))
 
     @put(_ONE, sync_to_thread=True)
     def put_dataset(
-        self, service: Service, namespace: str, name: str, data: NewDataset
+        self, service: Service, namespace: PathText, name: PathText, data: NewDataset
     ) -> Response[bytes]:
         """Declare a dataset by hand, as a dataset event would."""
         event = legacy_events.dataset_event(
@@ -72,7 +66,9 @@ class Datasets(Controller):
         return self._read(service, namespace, name)
 
     @delete(_ONE, status_code=200, sync_to_thread=True)
-    def delete_dataset(self, service: Service, namespace: str, name: str) -> Response[bytes]:
+    def delete_dataset(
+        self, service: Service, namespace: PathText, name: PathText
+    ) -> Response[bytes]:
         """Hide a dataset until an event names it again."""
         with service.reader.open() as reading:
             number = dataset_of(reading, namespace, name)
@@ -83,7 +79,12 @@ class Datasets(Controller):
 
     @get(f"{_ONE}/versions", sync_to_thread=True)
     def list_versions(
-        self, service: Service, namespace: str, name: str, limit: Limit = 100, offset: Offset = 0
+        self,
+        service: Service,
+        namespace: PathText,
+        name: PathText,
+        limit: Limit = 100,
+        offset: Offset = 0,
     ) -> Response[bytes]:
         """The versions of a dataset, latest first."""
         with service.reader.open() as reading:
@@ -93,7 +94,7 @@ class Datasets(Controller):
 
     @get(f"{_ONE}/versions/{{version:str}}", sync_to_thread=True)
     def get_version(
-        self, service: Service, namespace: str, name: str, version: str
+        self, service: Service, namespace: PathText, name: PathText, version: PathText
     ) -> Response[bytes]:
         """One version of a dataset."""
         wanted = uuid_bytes(version)
@@ -107,18 +108,22 @@ class Datasets(Controller):
         return answer(found)
 
     @post(f"{_ONE}/tags/{{tag:str}}", status_code=200, sync_to_thread=True)
-    def add_tag(self, service: Service, namespace: str, name: str, tag: str) -> Response[bytes]:
+    def add_tag(
+        self, service: Service, namespace: PathText, name: PathText, tag: PathText
+    ) -> Response[bytes]:
         """Give a dataset a tag."""
         return self._tag(service, changes.add_tag, namespace, name, "", unquote(tag))
 
     @delete(f"{_ONE}/tags/{{tag:str}}", status_code=200, sync_to_thread=True)
-    def drop_tag(self, service: Service, namespace: str, name: str, tag: str) -> Response[bytes]:
+    def drop_tag(
+        self, service: Service, namespace: PathText, name: PathText, tag: PathText
+    ) -> Response[bytes]:
         """Take a tag from a dataset."""
         return self._tag(service, changes.drop_tag, namespace, name, "", unquote(tag))
 
     @post(f"{_ONE}/fields/{{field:str}}/tags/{{tag:str}}", status_code=200, sync_to_thread=True)
     def add_field_tag(
-        self, service: Service, namespace: str, name: str, field: str, tag: str
+        self, service: Service, namespace: PathText, name: PathText, field: PathText, tag: PathText
     ) -> Response[bytes]:
         """Give a field a tag, in capitals."""
         upper = unquote(tag).upper()
@@ -126,7 +131,7 @@ class Datasets(Controller):
 
     @delete(f"{_ONE}/fields/{{field:str}}/tags/{{tag:str}}", status_code=200, sync_to_thread=True)
     def drop_field_tag(
-        self, service: Service, namespace: str, name: str, field: str, tag: str
+        self, service: Service, namespace: PathText, name: PathText, field: PathText, tag: PathText
     ) -> Response[bytes]:
         """Take a tag from a field."""
         upper = unquote(tag).upper()

@@ -1,16 +1,12 @@
 """Raw events that hold a text."""
 
-from typing import Annotated
-
 from litestar import Controller, MediaType, Response, get
-from litestar.params import QueryParameter
 
 from headwater.openlineage.times import FOREVER
 from headwater.server.answers import event_search, events
 from headwater.server.http.errors import BadRequest
+from headwater.server.http.parameters import EventTypes, Next, ShortLimit, Text, Word
 from headwater.server.service import Service
-
-_Limit = Annotated[int, QueryParameter(ge=1, le=200, description="How many to give at most")]
 
 
 class EventSearch(Controller):
@@ -23,15 +19,11 @@ class EventSearch(Controller):
     def search_events(
         self,
         service: Service,
-        q: str = "",
-        kind: str = "all",
-        types: Annotated[
-            list[str] | None, QueryParameter(name="type", description="START, RUNNING, …")
-        ] = None,
-        start: Annotated[
-            str | None, QueryParameter(name="from", description="`next` of the answer before")
-        ] = None,
-        limit: _Limit = 50,
+        q: Text = "",
+        kind: Word = "all",
+        types: EventTypes = None,
+        start: Next = None,
+        limit: ShortLimit = 50,
     ) -> Response[bytes]:
         """Events that hold a text, newest first; an answer may end before the log does."""
         if kind not in events.KINDS:

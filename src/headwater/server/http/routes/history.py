@@ -1,9 +1,6 @@
 """Questions about history: when the graph changed, and how."""
 
-from typing import Annotated
-
 from litestar import Controller, Response, get
-from litestar.params import QueryParameter
 
 from headwater.openlineage.names import NodeId, NodeKind
 from headwater.openlineage.times import FOREVER
@@ -11,20 +8,10 @@ from headwater.server.answers.changes import changes
 from headwater.server.answers.diff import diff_around, diff_everywhere
 from headwater.server.answers.past import PastWalk
 from headwater.server.answers.reading import NOW, Reading
-from headwater.server.http.common import Depth, Limit, answer, bounded, name_of, time_of
+from headwater.server.http.common import answer, bounded, name_of, time_of
 from headwater.server.http.errors import BadRequest, NotFound
+from headwater.server.http.parameters import Depth, From, Limit, OptionalNode, To
 from headwater.server.service import Service
-
-OptionalNode = Annotated[
-    str | None,
-    QueryParameter(
-        name="nodeId",
-        description="dataset:NAMESPACE:NAME, job:NAMESPACE:NAME or "
-        "datasetField:NAMESPACE:NAME:FIELD; everywhere, if none is given",
-    ),
-]
-From = Annotated[str | None, QueryParameter(name="from", description="After this time")]
-To = Annotated[str | None, QueryParameter(name="to", description="Up to this time; else now")]
 
 
 class History(Controller):

@@ -2,22 +2,21 @@
 
 import csv
 from io import StringIO
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 from litestar import Controller, Request, Response, get
-from litestar.params import QueryParameter
 
 from headwater.openlineage.graph import Way
 from headwater.openlineage.names import NodeKind
 from headwater.server.answers.impact import Item, reached
 from headwater.server.answers.reading import NOW
-from headwater.server.http.common import AsOf, Depth, Node, answer, bounded, name_of, time_of
+from headwater.server.http.common import answer, bounded, name_of, time_of
 from headwater.server.http.errors import BadRequest, NotFound
+from headwater.server.http.parameters import AsOf, Depth, Format, Node
 from headwater.server.http.routes.history import parse_node
 from headwater.server.service import Service
 
-Format = Annotated[str | None, QueryParameter(name="format", description="json or csv")]
 _WORDS = {NodeKind.JOB: "Job", NodeKind.DATASET: "Dataset", NodeKind.FIELD: "Column"}
 
 

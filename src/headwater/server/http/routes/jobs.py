@@ -1,12 +1,11 @@
 """Jobs, their versions, runs and tags."""
 
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
 
 import msgspec
 from litestar import Controller, Response, delete, get, post, put
-from litestar.params import QueryParameter
 from msgspec import Struct
 
 from headwater.openlineage.lifecycle import RunState
@@ -15,8 +14,9 @@ from headwater.server.answers.reading import Reading, uuid_bytes
 from headwater.server.answers.runs import LISTED, RunWriter
 from headwater.server.answers.shapes import Job
 from headwater.server.http import legacy_events
-from headwater.server.http.common import Limit, Offset, answer, bounded, job_of, time_of
+from headwater.server.http.common import answer, bounded, job_of, time_of
 from headwater.server.http.errors import BadRequest, NotFound
+from headwater.server.http.parameters import LastRunStates, Limit, Names, Offset, PathText, Text
 from headwater.server.http.routes.runs import run_answer
 from headwater.server.service import Service
 from headwater.server.store import changes
@@ -56,9 +56,9 @@ class Jobs(Controller):
     def list_all(
         self,
         service: Service,
-        last_run_states: Annotated[list[str] | None, QueryParameter(name="lastRunStates")] = None,
-        q: str = "",
-        name: list[str] | None = None,
+        last_run_states: LastRunStates = None,
+        q: Text = "",
+        name: Names = None,
         limit: Limit = 100,
         offset: Offset = 0,
     ) -> Response[bytes]:
@@ -73,8 +73,8 @@ class Jobs(Controller):
     def list_some(
         self,
         service: Service,
-        namespace: str,
-        last_run_states: Annotated[list[str] | None, QueryParameter(name="lastRunStates")] = None,
+        namespace: PathText,
+        last_run_states: LastRunStates = None,
         limit: Limit = 100,
         offset: Offset = 0,
     ) -> Response[bytes]:
@@ -82,14 +82,16 @@ class Jobs(Controller):
         return _list(service, unquote(namespace), last_run_states, limit, offset)
 
     @get(_ONE, sync_to_thread=True)
-    def get_job(self, service: Service, namespace: str, name: str) -> Response[bytes]:
+    def get_job(self, service: Service, namespace: PathText, name: PathText) -> Response[bytes]:
         """A job with everything known of it."""
         with service.reader.open() as reading:
             found = jobs.jobs(reading, [job_of(reading, namespace, name)])[0]
         return answer(found)
 
     @put(_ONE, sync_to_thread=True)
-    def put_job(self, service: Service, namespace: str, name: str, data: NewJob) -> Response[bytes]:
+    def put_job(
+        self, service: Service, namespace: PathText, name: PathText, data: NewJob
+    ) -> Response[bytes]:
         """Declare a job by hand, as a job event would."""
         event = legacy_events.job_event(
             unquote(namespace), unquote(name), kind=data.type or "BATCH",
@@ -102,7 +104,7 @@ class Jobs(Controller):
         return answer(found)
 
     @delete(_ONE, status_code=200, sync_to_thread=True)
-    def delete_job(self, service: Service, namespace: str, name: str) -> Response[bytes]:
+    def delete_job(self, service: Service, namespace: PathText, name: PathText) -> Response[bytes]:
         """Hide a job until an event names it again."""
         with service.reader.open() as reading:
             number = job_of(reading, namespace, name)
@@ -113,7 +115,12 @@ class Jobs(Controller):
 
     @get(f"{_ONE}/versions", sync_to_thread=True)
     def list_versions(
-        self, service: Service, namespace: str, name: str, limit: Limit = 100, offset: Offset = 0
+        self,
+        service: Service,
+        namespace: PathText,
+        name: PathText,
+        limit: Limit = 100,
+        offset: Offset = 0,
     ) -> Response[bytes]:
         """What the job read and wrote over time, latest first."""
         with service.reader.open() as reading:
@@ -123,7 +130,7 @@ class Jobs(Controller):
 
     @get(f"{_ONE}/versions/{{version:str}}", sync_to_thread=True)
     def get_version(
-        self, service: Service, namespace: str, name: str, version: str
+        self, service: Service, namespace: PathText, name: PathText, version: PathText
     ) -> Response[bytes]:
         """One version of a job."""
         wanted = uuid_bytes(version)
@@ -138,7 +145,12 @@ class Jobs(Controller):
 
     @get(f"{_ONE}/runs", sync_to_thread=True)
     def list_runs(
-        self, service: Service, namespace: str, name: str, limit: Limit = 100, offset: Offset = 0
+        self,
+        service: Service,
+        namespace: PathText,
+        name: PathText,
+        limit: Limit = 100,
+        offset: Offset = 0,
     ) -> Response[bytes]:
         """The runs of a job, latest first."""
         with service.reader.open() as reading:
@@ -157,7 +169,7 @@ class Jobs(Controller):
 
     @post(f"{_ONE}/runs", status_code=201, sync_to_thread=True)
     def post_run(
-        self, service: Service, namespace: str, name: str, data: NewRun
+        self, service: Service, namespace: PathText, name: PathText, data: NewRun
     ) -> Response[bytes]:
         """Make a run by hand; it is NEW until it is started."""
         with service.reader.open() as reading:
@@ -174,12 +186,16 @@ class Jobs(Controller):
         return run_answer(service, run, status=201)
 
     @post(f"{_ONE}/tags/{{tag:str}}", status_code=200, sync_to_thread=True)
-    def add_tag(self, service: Service, namespace: str, name: str, tag: str) -> Response[bytes]:
+    def add_tag(
+        self, service: Service, namespace: PathText, name: PathText, tag: PathText
+    ) -> Response[bytes]:
         """Give a job a tag."""
         return _tag(service, changes.add_tag, namespace, name, unquote(tag))
 
     @delete(f"{_ONE}/tags/{{tag:str}}", status_code=200, sync_to_thread=True)
-    def drop_tag(self, service: Service, namespace: str, name: str, tag: str) -> Response[bytes]:
+    def drop_tag(
+        self, service: Service, namespace: PathText, name: PathText, tag: PathText
+    ) -> Response[bytes]:
         """Take a tag from a job."""
         return _tag(service, changes.drop_tag, namespace, name, unquote(tag))
 

@@ -1,9 +1,6 @@
 """Questions about the graph: lineage, column lineage, runs upstream, raw events."""
 
-from typing import Annotated
-
 from litestar import MediaType, Response, get
-from litestar.params import QueryParameter
 
 from headwater.openlineage.names import NodeId, NodeKind
 from headwater.openlineage.times import FOREVER
@@ -16,19 +13,24 @@ from headwater.server.answers.past_columns import PastColumnWalk
 from headwater.server.answers.reading import NOW, Reading, uuid_bytes
 from headwater.server.answers.shapes import Graph
 from headwater.server.answers.upstream import runs_upstream
-from headwater.server.http.common import (
+from headwater.server.http.common import answer, bounded, name_of, time_of
+from headwater.server.http.errors import BadParameters, BadRequest, NotFound
+from headwater.server.http.parameters import (
     AsOf,
+    ByParent,
     Depth,
     Detail,
+    EventKind,
     Limit,
+    Mode,
     Node,
     Offset,
-    answer,
-    bounded,
-    name_of,
-    time_of,
+    OptionalRunId,
+    RunId,
+    SortDirection,
+    Time,
+    WithDownstream,
 )
-from headwater.server.http.errors import BadParameters, BadRequest, NotFound
 from headwater.server.http.routes.ingest import Ingest
 from headwater.server.service import Service
 from headwater.server.store.tables import OUTPUT
@@ -47,12 +49,10 @@ class Lineage(Ingest):
         service: Service,
         node_id: Node,
         depth: Depth = 20,
-        by_parent: Annotated[bool, QueryParameter(name="aggregateByParentRun")] = False,
+        by_parent: ByParent = False,
         detail: Detail = False,
         as_of: AsOf = None,
-        mode: Annotated[
-            str | None, QueryParameter(description="cumulative: every edge there ever was")
-        ] = None,
+        mode: Mode = None,
     ) -> Response[bytes]:
         """The graph around a dataset or a job; depth counts jobs.
 
@@ -86,7 +86,7 @@ class Lineage(Ingest):
         service: Service,
         node_id: Node,
         depth: Depth = 20,
-        with_downstream: Annotated[bool, QueryParameter(name="withDownstream")] = False,
+        with_downstream: WithDownstream = False,
         detail: Detail = False,
         as_of: AsOf = None,
     ) -> Response[bytes]:
@@ -121,7 +121,7 @@ class Lineage(Ingest):
     def get_runs_upstream(
         self,
         service: Service,
-        run_id: Annotated[str, QueryParameter(name="runId")],
+        run_id: RunId,
         depth: Depth = 20,
     ) -> Response[bytes]:
         """The runs that wrote what a run read, and so on."""
@@ -136,15 +136,13 @@ class Lineage(Ingest):
     def get_events(
         self,
         service: Service,
-        before: str | None = None,
-        after: str | None = None,
-        sort_direction: Annotated[str, QueryParameter(name="sortDirection")] = "desc",
+        before: Time = None,
+        after: Time = None,
+        sort_direction: SortDirection = "desc",
         limit: Limit = 100,
         offset: Offset = 0,
-        kind: Annotated[
-            str, QueryParameter(description="Which events: run, job, dataset or all")
-        ] = "run",
-        run_id: Annotated[str | None, QueryParameter(name="runId")] = None,
+        kind: EventKind = "run",
+        run_id: OptionalRunId = None,
     ) -> Response[bytes]:
         """Events as they came, by event time."""
         if sort_direction.lower() not in ("asc", "desc"):

@@ -1,13 +1,11 @@
 """Runs and datasets across namespaces."""
 
-from typing import Annotated
-
 from litestar import Controller, Response, get
-from litestar.params import QueryParameter
 
 from headwater.server.answers.listing import list_datasets, list_runs
 from headwater.server.answers.warehouse import tables
-from headwater.server.http.common import Limit, Offset, answer, bounded
+from headwater.server.http.common import answer, bounded
+from headwater.server.http.parameters import Limit, Offset, OptionalText, States, Text
 from headwater.server.service import Service
 
 
@@ -21,10 +19,7 @@ class Listing(Controller):
     def get_runs(
         self,
         service: Service,
-        states: Annotated[
-            list[str] | None,
-            QueryParameter(name="state", description="Runs in these states"),
-        ] = None,
+        states: States = None,
         limit: Limit = 100,
         offset: Offset = 0,
     ) -> Response[bytes]:
@@ -37,8 +32,8 @@ class Listing(Controller):
     def get_datasets(
         self,
         service: Service,
-        q: str = "",
-        namespace: str | None = None,
+        q: Text = "",
+        namespace: OptionalText = None,
         limit: Limit = 100,
         offset: Offset = 0,
     ) -> Response[bytes]:

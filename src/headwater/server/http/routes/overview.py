@@ -1,13 +1,11 @@
 """What the page opens on."""
 
-from typing import Annotated
-
 from litestar import Controller, Response, get
-from litestar.params import QueryParameter
 
 from headwater.server.answers.overview import whole
 from headwater.server.answers.reading import NOW
-from headwater.server.http.common import AsOf, Limit, answer, bounded, time_of
+from headwater.server.http.common import answer, bounded, time_of
+from headwater.server.http.parameters import AsOf, ByParent, NodeLimit
 from headwater.server.service import Service
 
 
@@ -21,9 +19,9 @@ class Overview(Controller):
     def get_whole(
         self,
         service: Service,
-        limit: Limit = 60,
+        limit: NodeLimit = 60,
         as_of: AsOf = None,
-        by_parent: Annotated[bool, QueryParameter(name="aggregateByParentRun")] = False,
+        by_parent: ByParent = False,
         brief: bool = False,
     ) -> Response[bytes]:
         """The whole graph when it has at most `limit` nodes, else its busiest part.

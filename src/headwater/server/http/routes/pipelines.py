@@ -8,6 +8,7 @@ from litestar import Controller, Request, Response, delete, get, patch, post, pu
 from headwater.errors import PipelineUnreachable, UnknownPipeline
 from headwater.server.http.common import answer
 from headwater.server.http.errors import BadRequest
+from headwater.server.http.parameters import PathText
 from headwater.server.service import Service
 
 _ONE = "/{name:str}/{rest:path}"
@@ -34,35 +35,35 @@ class Pipelines(Controller):
 
     @get(_ONE)
     async def read(
-        self, service: Service, request: Request[Any, Any, Any], name: str, rest: str
+        self, service: Service, request: Request[Any, Any, Any], name: PathText, rest: PathText
     ) -> Response[bytes]:
         """Ask a cluster, as Kafka Connect's REST API is asked; secrets are hidden."""
         return await _pass_on(service, request, name, rest)
 
     @post(_ONE)
     async def create(
-        self, service: Service, request: Request[Any, Any, Any], name: str, rest: str
+        self, service: Service, request: Request[Any, Any, Any], name: PathText, rest: PathText
     ) -> Response[bytes]:
         """Deploy a connector, or restart one."""
         return await _pass_on(service, request, name, rest)
 
     @put(_ONE)
     async def change(
-        self, service: Service, request: Request[Any, Any, Any], name: str, rest: str
+        self, service: Service, request: Request[Any, Any, Any], name: PathText, rest: PathText
     ) -> Response[bytes]:
         """Configure, validate, pause, resume or stop; a hidden secret that comes back stays."""
         return await _pass_on(service, request, name, rest)
 
     @patch(_ONE)
     async def mend(
-        self, service: Service, request: Request[Any, Any, Any], name: str, rest: str
+        self, service: Service, request: Request[Any, Any, Any], name: PathText, rest: PathText
     ) -> Response[bytes]:
         """Change a part of a configuration, or offsets."""
         return await _pass_on(service, request, name, rest)
 
     @delete(_ONE, status_code=200)
     async def remove(
-        self, service: Service, request: Request[Any, Any, Any], name: str, rest: str
+        self, service: Service, request: Request[Any, Any, Any], name: PathText, rest: PathText
     ) -> Response[bytes]:
         """Delete a connector or its offsets."""
         return await _pass_on(service, request, name, rest)

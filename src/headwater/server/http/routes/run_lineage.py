@@ -8,6 +8,7 @@ from headwater.server.answers.progress import points, snapshots
 from headwater.server.answers.run_lineage import run_lineage, snapshot_offsets
 from headwater.server.http.common import answer, dataset_of
 from headwater.server.http.errors import NotFound
+from headwater.server.http.parameters import PathText
 from headwater.server.http.routes.runs import find_run
 from headwater.server.service import Service
 
@@ -19,19 +20,21 @@ class RunLineage(Controller):
     path = "/api/v1"
 
     @get("/runs/{run_id:str}/lineage", sync_to_thread=True)
-    def get_run_lineage(self, service: Service, run_id: str) -> Response[bytes]:
+    def get_run_lineage(self, service: Service, run_id: PathText) -> Response[bytes]:
         """Dataset versions, Kafka offsets and Iceberg snapshots, and the runs on both sides."""
         with service.reader.open() as reading:
             return answer(run_lineage(reading, find_run(reading, run_id)))
 
     @get("/runs/{run_id:str}/progress", sync_to_thread=True)
-    def get_progress(self, service: Service, run_id: str) -> Response[bytes]:
+    def get_progress(self, service: Service, run_id: PathText) -> Response[bytes]:
         """How fast a streaming run was over time, and how far behind, oldest first."""
         with service.reader.open() as reading:
             return answer({"points": points(reading, find_run(reading, run_id).id)})
 
     @get("/namespaces/{namespace:str}/datasets/{name:str}/snapshots", sync_to_thread=True)
-    def get_snapshots(self, service: Service, namespace: str, name: str) -> Response[bytes]:
+    def get_snapshots(
+        self, service: Service, namespace: PathText, name: PathText
+    ) -> Response[bytes]:
         """The latest snapshots of an Iceberg table that runs told of, newest first."""
         with service.reader.open() as reading:
             return answer({"snapshots": snapshots(reading, dataset_of(reading, namespace, name))})
@@ -41,7 +44,7 @@ class RunLineage(Controller):
         sync_to_thread=True,
     )
     def get_snapshot_offsets(
-        self, service: Service, namespace: str, name: str, snapshot: str
+        self, service: Service, namespace: PathText, name: PathText, snapshot: PathText
     ) -> Response[bytes]:
         """The Kafka offsets that an Iceberg snapshot holds, as far as events tell."""
         with service.reader.open() as reading:

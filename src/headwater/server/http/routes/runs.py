@@ -1,9 +1,6 @@
 """Runs by id."""
 
-from typing import Annotated
-
 from litestar import Controller, Response, get, post
-from litestar.params import QueryParameter
 
 from headwater.openlineage.lifecycle import EventType
 from headwater.openlineage.times import now
@@ -13,6 +10,7 @@ from headwater.server.answers.runs import LISTED, RunWriter
 from headwater.server.http import legacy_events
 from headwater.server.http.common import answer, time_of
 from headwater.server.http.errors import BadParameters, BadRequest, NotFound
+from headwater.server.http.parameters import FacetsOf, PathText, Time
 from headwater.server.service import Service
 from headwater.server.store.rows import RunRow
 
@@ -31,14 +29,12 @@ class Runs(Controller):
     path = "/api/v1/jobs/runs"
 
     @get("/{run_id:str}", sync_to_thread=True)
-    def get_run(self, service: Service, run_id: str) -> Response[bytes]:
+    def get_run(self, service: Service, run_id: PathText) -> Response[bytes]:
         """A run with what it read and wrote."""
         return run_answer(service, run_id)
 
     @get("/{run_id:str}/facets", sync_to_thread=True)
-    def get_facets(
-        self, service: Service, run_id: str, kind: Annotated[str, QueryParameter(name="type")]
-    ) -> Response[bytes]:
+    def get_facets(self, service: Service, run_id: PathText, kind: FacetsOf) -> Response[bytes]:
         """The facets of a run, or of its job as of that run."""
         if kind.lower() not in ("run", "job"):
             raise BadParameters("query param type must be one of [JOB, RUN]")
@@ -51,7 +47,7 @@ class Runs(Controller):
 
     @post("/{run_id:str}/{mark:str}", status_code=200, sync_to_thread=True)
     def mark_run(
-        self, service: Service, run_id: str, mark: str, at: str | None = None
+        self, service: Service, run_id: PathText, mark: PathText, at: Time = None
     ) -> Response[bytes]:
         """Mark a run as started, complete, failed or aborted."""
         if mark not in _MARKS:

@@ -5,7 +5,8 @@ from typing import Any
 from litestar import Controller, Request, Response, get
 
 from headwater.server.answers.reading import moment
-from headwater.server.http.common import Limit, Offset, answer, bounded
+from headwater.server.http.common import answer, bounded
+from headwater.server.http.parameters import Limit, Offset
 from headwater.server.service import Service
 from headwater.server.store.keys import SCOPES, Key, read_audit
 

@@ -1,16 +1,15 @@
 """What happens, as it happens: server-sent events."""
 
 from collections.abc import AsyncIterator
-from typing import Annotated
 
 from litestar import Controller, get
-from litestar.params import HeaderParameter, QueryParameter
 from litestar.response import Stream
 
 from headwater.openlineage.names import NodeKind
 from headwater.openlineage.times import FOREVER
 from headwater.server.http.errors import BadRequest, NotFound
-from headwater.server.http.routes.history import OptionalNode, parse_node
+from headwater.server.http.parameters import LastEventId, OptionalNode, StreamTypes
+from headwater.server.http.routes.history import parse_node
 from headwater.server.live.feed import TYPES, Filter, nodes_about
 from headwater.server.service import Service
 
@@ -28,10 +27,8 @@ class Streams(Controller):
         self,
         service: Service,
         node_id: OptionalNode = None,
-        types: Annotated[
-            str | None, QueryParameter(description="Some of run, progress and graph")
-        ] = None,
-        last_event_id: Annotated[str | None, HeaderParameter(name="Last-Event-ID")] = None,
+        types: StreamTypes = None,
+        last_event_id: LastEventId = None,
     ) -> Stream:
         """Run states, progress and changes of the graph, from now on or after Last-Event-ID.
 

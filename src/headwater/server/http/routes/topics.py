@@ -1,15 +1,15 @@
 """Topics: what the Kafka clusters of the server hold, for those who may read."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import unquote
 
 from litestar import Controller, Request, Response, get
-from litestar.params import QueryParameter
 
 from headwater.errors import HeadwaterError, KafkaUnreachable, UnknownPipeline, UnknownTopic
 from headwater.openlineage.names import DatasetName, NodeKind
 from headwater.server.http.common import answer
+from headwater.server.http.parameters import EachLimit, PathText
 from headwater.server.service import Service
 from headwater.server.topics.shapes import TopicShape
 
@@ -18,7 +18,6 @@ _CODES: dict[type[HeadwaterError], int] = {
     UnknownTopic: 404,
     KafkaUnreachable: 502,
 }
-_Count = Annotated[int, QueryParameter(ge=1, le=100, description="How many of each partition")]
 
 
 def _told(_: Request[Any, Any, Any], error: HeadwaterError) -> Response[Any]:
@@ -39,7 +38,7 @@ class KafkaTopics(Controller):
         return answer(service.topics.clusters())
 
     @get("/{cluster:str}/topics")
-    async def list_topics(self, service: Service, cluster: str) -> Response[bytes]:
+    async def list_topics(self, service: Service, cluster: PathText) -> Response[bytes]:
         """The topics of a cluster: partitions, messages, subjects of the schema registry."""
         cluster = unquote(cluster)
         topics, problem = await service.topics.topics(cluster)
@@ -47,7 +46,9 @@ class KafkaTopics(Controller):
         return answer({"topics": topics, "problem": problem})
 
     @get("/{cluster:str}/topics/{topic:str}")
-    async def get_topic(self, service: Service, cluster: str, topic: str) -> Response[bytes]:
+    async def get_topic(
+        self, service: Service, cluster: PathText, topic: PathText
+    ) -> Response[bytes]:
         """A topic's partitions, and the versions of its schemas, the newest first."""
         cluster, topic = unquote(cluster), unquote(topic)
         partitions, subjects, problem = await service.topics.topic(cluster, topic)
@@ -65,7 +66,7 @@ class KafkaTopics(Controller):
 
     @get("/{cluster:str}/topics/{topic:str}/messages")
     async def list_messages(
-        self, service: Service, cluster: str, topic: str, limit: _Count = 10
+        self, service: Service, cluster: PathText, topic: PathText, limit: EachLimit = 10
     ) -> Response[bytes]:
         """The last messages of each partition, decoded and without secrets, newest first."""
         found = await service.topics.messages(unquote(cluster), unquote(topic), limit)
