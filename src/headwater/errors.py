@@ -11,13 +11,16 @@
     ├── AddressUnavailable   the server cannot listen where it was told to
     ├── StoreError           the lineage store cannot be used
     │   ├── UnknownStore     an address that names no kind of store
-    │   └── StoreUnreachable the database did not open
+    │   ├── StoreUnreachable the database did not open
+    │   ├── WriteFailed      the store takes no writes at the moment
+    │   └── StoreTooNew      a newer version of Headwater has upgraded the store
     ├── KafkaExtraMissing    the client of Kafka is not installed
     ├── UnknownPipeline      a name that no cluster of the server has
     ├── UnknownTopic         a name that no topic of a Kafka cluster has
     ├── KafkaUnreachable     the brokers of a Kafka cluster did not answer the server
     ├── PipelineUnreachable  a worker or Kafka Connect cluster did not answer the server
     ├── EventRejected        an event that cannot be accepted
+    │   └── EventNotStored   an event that the store cannot hold
     ├── CaptureError         capture cannot be attached as asked
     │   ├── BadSetting       a setting of capture that cannot be used
     │   └── SparkMissing     there is no Spark to observe
@@ -203,6 +206,29 @@ class StoreUnreachable(StoreError):
         )
 
 
+class WriteFailed(StoreError):
+    """The store takes no writes at the moment; the same write may succeed later."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        self.url, self.reason = url, reason
+        super().__init__(
+            f"the store {url} does not take writes: {reason}",
+            hint="Send the request again later: an event that is sent twice is stored once",
+        )
+
+
+class StoreTooNew(StoreError):
+    """A newer version of Headwater has upgraded the store."""
+
+    def __init__(self, url: str, version: int, known: int) -> None:
+        self.url, self.version, self.known = url, version, known
+        super().__init__(
+            f"the store {url} has schema {version}, and this version of Headwater knows {known}",
+            hint="Upgrade Headwater on this machine, or restore the backup from before the "
+            "upgrade (docs/guides/upgrade.md)",
+        )
+
+
 class EventRejected(HeadwaterError):
     """An event that cannot be accepted, with the field that is at fault."""
 
@@ -212,6 +238,13 @@ class EventRejected(HeadwaterError):
             f"{field}: {reason}" if field else reason,
             hint="Compare the event with the OpenLineage specification",
         )
+
+
+class EventNotStored(EventRejected):
+    """An event that was read but that the store cannot hold."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("event", f"cannot be stored: {reason}")
 
 
 class UnknownPipeline(HeadwaterError):

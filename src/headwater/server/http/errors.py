@@ -90,18 +90,39 @@ def _sent_name(request: Request[Any, Any, Any], name: str) -> str:
 
 def on_rejected(_: Request[Any, Any, Any], error: EventRejected) -> Response[bytes]:
     """Tell which field of an event is at fault."""
-    return _json(422 if error.field else 400, {"errors": [error.message]})
+    return _plain(error)
 
 
 def on_known(_: Request[Any, Any, Any], error: HeadwaterError) -> Response[bytes]:
     """Tell an error of ours."""
-    return _json(503, {"code": 503, "message": error.message, "hint": error.hint})
+    return _plain(error)
+
+
+def describe(error: HeadwaterError) -> tuple[int, bytes]:
+    """The status and the body by which an error of ours is told."""
+    if isinstance(error, EventRejected):
+        return 422 if error.field else 400, msgspec.json.encode({"errors": [error.message]})
+    body = {"code": 503, "message": error.message, "hint": error.hint}
+    return 503, msgspec.json.encode(body)
+
+
+def _plain(error: HeadwaterError) -> Response[bytes]:
+    status, body = describe(error)
+    return Response(body, status_code=status, media_type=MediaType.JSON)
 
 
 def on_database(_: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     """Tell that the store does not answer; the same request may go through later."""
-    _log.warning("the store does not answer: %s", error)
-    return _json(503, {"code": 503, "message": "the store does not answer; try again later"})
+    reason = str(error).partition("\n")[0]
+    _log.warning("the store does not answer: %s", reason)
+    return _json(
+        503,
+        {
+            "code": 503,
+            "message": f"the store does not answer: {reason}",
+            "hint": "Send the request again later",
+        },
+    )
 
 
 def on_bug(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:

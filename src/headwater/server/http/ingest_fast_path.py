@@ -12,6 +12,7 @@ from litestar.exceptions import HTTPException
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from headwater.errors import HeadwaterError
+from headwater.server.http.errors import describe
 from headwater.server.http.routes.ingest import require_covered
 from headwater.server.metrics import EVENTS
 from headwater.server.service import Service
@@ -28,7 +29,7 @@ _END: Any = {"type": "http.response.body", "body": b"", "more_body": False}
 
 def express(app: ASGIApp, service: Service) -> ASGIApp:
     """An application that takes plain events itself and leaves the rest to another."""
-    told: Errors = (HeadwaterError, HTTPException, *service.store.database.errors)
+    told: Errors = (HeadwaterError, HTTPException)
 
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
         if not _is_plain(scope, service.settings.max_body):
@@ -42,9 +43,13 @@ def express(app: ASGIApp, service: Service) -> ASGIApp:
             key = scope["state"].get("key")
             if key is not None and key.namespace:
                 require_covered(key, event)
-            await service.store.ingest_soon([event])
         except told:
             await app(scope, _replay(body, receive), send)
+            return
+        try:
+            await service.store.ingest_soon([event])
+        except HeadwaterError as error:
+            await _tell(error, send)
             return
         EVENTS.inc()
         await send(_STORED)
@@ -79,6 +84,15 @@ async def _read(receive: Receive) -> bytes | None:
         parts.append(message["body"])
         if not message["more_body"]:
             return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+async def _tell(error: HeadwaterError, send: Send) -> None:
+    """Answer that an event was not stored; another attempt would fail in the same way."""
+    status, body = describe(error)
+    length = b"%d" % len(body)
+    headers = [(b"content-type", b"application/json"), (b"content-length", length)]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -37,8 +37,14 @@ class Database(Protocol):
     url: str
     name: str  # the address without a password
     dialect: str
-    errors: Errors  # when it cannot be reached
+    errors: Errors  # of the database itself, when a question cannot be answered
     refusal: type[Exception]  # whatever it says no to
+
+    def outage(self, error: Exception) -> str | None:
+        """Why the database takes no writes at the moment; None if what was written is at fault."""
+
+    def recover(self) -> bool:
+        """Replace connections that were lost; tell whether the last write lost its own."""
 
     def reading(self) -> AbstractContextManager[Session]:
         """A connection that sees one moment of the store."""

@@ -6,7 +6,7 @@ databases differ by more than a few words. One that was released is never change
 
 from pathlib import Path
 
-from headwater.errors import StoreUnreachable
+from headwater.errors import StoreTooNew, StoreUnreachable
 from headwater.server.store.database import Database, Session
 
 _SCRIPTS = Path(__file__).parent / "migrations"
@@ -23,30 +23,47 @@ _WORDS = {
 def migrate(database: Database) -> None:
     """Create or upgrade the tables.
 
-    Raises: StoreUnreachable, when the database refuses.
+    Raises: StoreUnreachable, when the database refuses; StoreTooNew.
     """
     try:
         with database.writing() as session:
             if session.dialect == "postgresql":
                 # Two servers that start at once take turns.
                 session.run("SELECT pg_advisory_xact_lock(4846217)")
-            _upgrade(session)
+            _upgrade(session, database.name)
     except database.refusal as error:
         raise StoreUnreachable(database.name, str(error).partition("\n")[0]) from error
 
 
-def _upgrade(session: Session) -> None:
+def check_version(version: int, store: str) -> None:
+    """See that a newer version of Headwater has not upgraded the tables.
+
+    Raises: StoreTooNew.
+    """
+    if version > NEWEST:
+        raise StoreTooNew(store, version, NEWEST)
+
+
+def _upgrade(session: Session, store: str) -> None:
     session.run("CREATE TABLE IF NOT EXISTS migration (version INTEGER NOT NULL PRIMARY KEY)")
     ((reached,),) = session.all("SELECT coalesce(max(version), 0) FROM migration")
+    check_version(reached, store)
     for path in sorted(_SCRIPTS.glob("*.sql")):
-        version, kinds = int(path.name[:4]), path.suffixes[:-1]
+        version, kinds = _version(path), path.suffixes[:-1]
         if version > reached and kinds in ([], [f".{session.dialect}"]):
             for statement in path.read_text().split(";\n"):
                 session.run(_worded(statement, session.dialect))
             session.run("INSERT INTO migration VALUES (?) ON CONFLICT DO NOTHING", version)
 
 
+def _version(path: Path) -> int:
+    return int(path.name[:4])
+
+
 def _worded(statement: str, dialect: str) -> str:
     for word, meaning in _WORDS[dialect]:
         statement = statement.replace(word, meaning)
     return statement
+
+
+NEWEST = max(_version(path) for path in _SCRIPTS.glob("*.sql"))

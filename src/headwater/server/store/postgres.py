@@ -17,6 +17,8 @@ from headwater.server.store.database import Errors, Row
 
 _AT_ONCE = 256  # rows in one statement; PostgreSQL takes 65,535 values
 _VALUES = re.compile(r"VALUES (\([?, ]+\))")
+# Classes of SQLSTATE that lie in what is written: bad data, a constraint, a limit of size.
+_OF_DATA = ("22", "23", "54")
 # Every question is made to go by index, whatever the tables hold: planning it anew, compiling
 # it, or scanning a table for it would take longer than the answer.
 _OPTIONS = " ".join(
@@ -78,11 +80,14 @@ class PostgresDatabase:
     """A PostgreSQL database that several servers may share."""
 
     dialect = "postgresql"
-    errors: Errors = (psycopg.OperationalError, PoolTimeout)
+    errors: Errors = (
+        psycopg.OperationalError, psycopg.InternalError, psycopg.InterfaceError, PoolTimeout,
+    )  # fmt: skip
     refusal: type[Exception] = psycopg.Error
 
     def __init__(self, url: str) -> None:
         self.url, self.name = url, _without_password(url)
+        self._is_lost = False  # whether the last write lost its connection
         self._pool = ConnectionPool(
             url, min_size=1, max_size=16, timeout=10, open=False,
             kwargs={"autocommit": True, "application_name": "headwater", "options": _OPTIONS},
@@ -109,12 +114,33 @@ class PostgresDatabase:
     @contextmanager
     def writing(self) -> Iterator[PostgresSession]:
         """A connection in a transaction; the row of `clock` keeps other writers waiting."""
-        with (
-            self._pool.connection() as connection,
-            connection.pipeline(),
-            connection.transaction(),
-        ):
-            yield PostgresSession(connection)
+        with self._pool.connection() as connection:
+            try:
+                with connection.pipeline(), connection.transaction():
+                    yield PostgresSession(connection)
+            except BaseException:
+                self._is_lost = connection.closed
+                raise
+
+    def outage(self, error: Exception) -> str | None:
+        """Why the database takes no writes: gone, read-only, full, locked."""
+        while isinstance(error, psycopg.errors.PipelineAborted) and error.__context__ is not None:
+            error = error.__context__  # type: ignore[assignment]
+        if not isinstance(error, psycopg.Error):
+            return None
+        of_data = (
+            not isinstance(error, self.errors)
+            if error.sqlstate is None
+            else error.sqlstate.startswith(_OF_DATA)
+        )
+        return None if of_data else str(error).partition("\n")[0]
+
+    def recover(self) -> bool:
+        """Replace connections that were lost; tell whether the last write lost its own."""
+        was_lost, self._is_lost = self._is_lost, False
+        if was_lost:
+            self._pool.check()
+        return was_lost
 
     def tend(self) -> None:
         """Gather statistics, and note which pages all can see: the server itself does so within

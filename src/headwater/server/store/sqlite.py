@@ -14,10 +14,11 @@ import msgspec
 from headwater.errors import StoreUnreachable
 from headwater.server.store.database import Errors, Row
 
-_PATIENCE = 30  # seconds to wait for a lock
+_PATIENCE = 5  # seconds to wait for a lock
 # Of the log, after which it is worked into the file: with fewer, pages that many events change
 # are written to the file far more often.
 _LOG_PAGES = 4000
+_DAMAGED = sqlite3.DatabaseError  # itself, and none of those below it
 _CACHE_KIB = 8192  # of each connection; the system's own cache stands behind it
 
 
@@ -111,10 +112,20 @@ class SqliteDatabase:
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield SqliteSession(self._writer)
+                self._writer.execute("COMMIT")
             except BaseException:
-                self._writer.execute("ROLLBACK")
+                if self._writer.in_transaction:  # a full disk may have ended it
+                    self._writer.execute("ROLLBACK")
                 raise
-            self._writer.execute("COMMIT")
+
+    def outage(self, error: Exception) -> str | None:
+        """Why the file takes no writes: locked, read-only, full, damaged."""
+        is_outage = isinstance(error, sqlite3.OperationalError) or type(error) is _DAMAGED
+        return str(error) if is_outage else None
+
+    def recover(self) -> bool:
+        """Nothing to do: the connection to a file is not lost."""
+        return False
 
     def tend(self) -> None:
         """Nothing to do: every question goes by the same indexes at any size."""

@@ -1,11 +1,15 @@
 """The store: one database, its writer and its readers."""
 
+import logging
+import threading
 from concurrent.futures import Future
+from time import monotonic
 from typing import Any
 from uuid import UUID
 
 import msgspec
 
+from headwater.errors import EventNotStored, EventRejected, StoreError
 from headwater.openlineage.events import Event
 from headwater.openlineage.reading import EventReader
 from headwater.openlineage.times import format_moment, now
@@ -18,6 +22,9 @@ from headwater.server.store.unit import Unit
 from headwater.server.store.writer import Writer
 from headwater.version import PRODUCER
 
+_RECENT = 5.0  # seconds for which a commit proves that the store takes writes
+_log = logging.getLogger(__name__)
+
 
 class Store:
     """Durable lineage at an address."""
@@ -29,17 +36,53 @@ class Store:
         self.writer = Writer(self.database, rules)
         self.scrubber = scrubber or Scrubber()
         self._reader = EventReader(self.scrubber.scrub)
+        self._probing = threading.Lock()
 
     def read(self, raw: bytes) -> Event:
         """Read and check one event, without the secrets in it.
 
         Raises: EventRejected.
         """
-        return self._reader.read(raw)
+        try:
+            return self._reader.read(raw)
+        except EventRejected:
+            raise
+        except Exception as error:
+            # A fault of ours, for which neither the producer nor its other events should pay.
+            _log.exception("an event could not be read")
+            raise EventNotStored(f"{type(error).__name__}: {error}"[:500]) from None
 
     def ingest(self, events: list[Event]) -> "Future[int]":
         """Store events; the future is done when they are on disk."""
         return self.writer.ingest(events)
+
+    def ingest_each(self, events: list[Event]) -> list[EventRejected | None]:
+        """Store events and wait until they are on disk; tell of each why it was refused, if so.
+
+        Raises: StoreError, when the store takes no writes; some may be stored by then.
+        """
+        if not events:
+            return []
+        try:
+            self.ingest(events).result()
+        except EventRejected as error:
+            if len(events) == 1:
+                return [error]
+            half = len(events) // 2
+            return self.ingest_each(events[:half]) + self.ingest_each(events[half:])
+        return [None] * len(events)
+
+    def write_failure(self) -> StoreError | None:
+        """Why the store takes no writes; None while it does."""
+        writer = self.writer
+        if writer.failure is None and monotonic() - writer.committed_at < _RECENT:
+            return None
+        if not self._probing.acquire(blocking=False):
+            return writer.failure
+        try:
+            return writer.probe()
+        finally:
+            self._probing.release()
 
     async def ingest_soon(self, events: list[Event]) -> int:
         """Store events, and go on when they are on disk."""

@@ -12,6 +12,7 @@ from uuid import UUID
 from headwater.server.store.database import Session, among, first
 from headwater.server.store.feed import Feed, pack_entries
 from headwater.server.store.log import Compressor
+from headwater.server.store.migrate import check_version
 from headwater.server.store.rows import NEVER, DatasetRow, JobRow, RunIoRow, RunRow
 from headwater.server.store.tables import add, insert, upsert
 
@@ -26,7 +27,8 @@ class Unit:
 
     session: Session
 
-    def __init__(self) -> None:
+    def __init__(self, store: str = "") -> None:
+        self.store = store  # its name, for errors
         self.compressor = Compressor()
         self.generation = -1
         self.forget()
@@ -73,12 +75,13 @@ class Unit:
         self.contested: set[int] = set()
 
     def begin(self, session: Session) -> None:
-        """Take the write lock, and forget what another server may have changed."""
+        """Take the write lock, and forget what another server may have changed.
+
+        Raises: StoreTooNew.
+        """
         self.session = session
-        row = first(
-            session.all("UPDATE clock SET generation = generation + 1 RETURNING generation")
-        )
-        generation = int(row[0]) if row else 0
+        ((generation, version),) = session.all(_TICK)
+        check_version(version, self.store)
         if generation != self.generation + 1 or self._is_full():
             self.forget()
         self.generation = generation
@@ -345,6 +348,10 @@ class Unit:
         self.parents, self.contested = parents, contested
 
 
+_TICK = (
+    "UPDATE clock SET generation = generation + 1 "
+    "RETURNING generation, (SELECT max(version) FROM migration)"
+)
 _OLDER = (
     "UPDATE namespace SET updated_at = CASE WHEN updated_at = created_at THEN ? "
     "ELSE updated_at END, created_at = ? WHERE id = ?"

@@ -2,6 +2,10 @@
 
 A caller's future is done when what it gave is on disk. What arrives while a commit is under
 way waits for the next, so that concurrent requests share commits without any delay set.
+
+A commit fails for one of two reasons. In an outage (the store is locked, full, read-only, gone)
+all of it fails at once. Otherwise one of the tasks is at fault: it is found by halves, and fails
+alone.
 """
 
 import asyncio
@@ -11,15 +15,17 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from time import monotonic
 from typing import Any, NamedTuple
 
-from headwater.errors import StoreError, StoreUnreachable
+from headwater.errors import EventNotStored, HeadwaterError, StoreError, WriteFailed
 from headwater.openlineage.events import Event
 from headwater.openlineage.times import now
 from headwater.server.store.aliases import AliasRules, apply_rules, settle_contested
 from headwater.server.store.apply import Applier
 from headwater.server.store.apply_runs import settle_parents
 from headwater.server.store.database import Database, Session, among
+from headwater.server.store.migrate import check_version
 from headwater.server.store.unit import Unit
 
 _MOST = 256  # tasks of one commit
@@ -46,14 +52,17 @@ class Writer:
 
     def __init__(self, database: Database, rules: AliasRules) -> None:
         self._database = database
-        self._unit = Unit()
+        self._unit = Unit(database.name)
         self._applier = Applier(self._unit, rules)
         self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._loop, name="writer", daemon=True)
         self._closed = False
         self.committed: Callable[[], None] | None = None  # told when those who watch have news
         self.rested: Callable[[], None] | None = None  # told when nothing was written for a while
+        self.failure: StoreError | None = None  # why the last commit failed, in an outage
+        self.committed_at = monotonic()
         self._known: set[bytes] = set()  # digests of events that are stored already
+        self._has_news = False  # whether the last commit changed what someone watches
         self._taken, self._tend_at = 0, _GROWN  # events since the start, and when to tend
         self._thread.start()
         self.submit(lambda: apply_rules(self._unit, rules)).result()
@@ -134,38 +143,74 @@ class Writer:
     def _look_after(self, how: Callable[[], None]) -> None:
         try:
             how()
-        except self._database.refusal as error:  # whatever it is, writing goes on
+        except Exception as error:  # whatever it is, writing goes on
             _log.warning("the store could not be looked after: %s", error)
 
-    def _commit(self, batch: list[_Task]) -> None:
+    def _commit(self, batch: list[_Task], *, is_retry: bool = False) -> None:
         try:
             results = self._transact(batch)
         except Exception as error:
             self._unit.undo()
-            if len(batch) == 1:
-                _log.warning("a write failed: %s", error, exc_info=error)
-                _finish([(batch[0], None, self._told(error))])
-                return
-            # One of them is at fault: each gets a transaction of its own.
-            for task in batch:
-                self._commit([task])
+            self.failure = self._outage(error)
+            if self.failure is not None:
+                if self._recover() and not is_retry and all(t.events for t in batch):
+                    # The connection may have been lost long ago. Events may be sent twice.
+                    self._commit(batch, is_retry=True)
+                    return
+                _log.warning("%s", self.failure.message)
+                _finish([(task, None, self.failure) for task in batch])
+            elif len(batch) == 1:
+                _finish([(batch[0], None, _fault(batch[0], error))])
+            else:
+                half = len(batch) // 2
+                self._commit(batch[:half])
+                self._commit(batch[half:])
             return
+        self.failure, self.committed_at = None, monotonic()
         _finish([(task, result, None) for task, result in zip(batch, results, strict=True)])
+        if self._has_news and self.committed is not None:
+            self.committed()
 
-    def _told(self, error: Exception) -> Exception:
-        if isinstance(error, self._database.errors):
-            return StoreUnreachable(self._database.name, str(error))
-        return error
+    def _recover(self) -> bool:
+        try:
+            return self._database.recover()
+        except Exception as error:  # the next write will tell
+            _log.warning("connections to the store could not be renewed: %s", error)
+            return False
+
+    def _outage(self, error: Exception) -> StoreError | None:
+        if isinstance(error, StoreError):
+            return error
+        reason = self._database.outage(error)
+        if isinstance(error, MemoryError):
+            reason = "the server is out of memory"
+        return None if reason is None else WriteFailed(self._database.name, reason)
 
     def _transact(self, batch: list[_Task]) -> list[Any]:
         with self._database.writing() as session:
             self._unit.begin(session)
             self._look_ahead(session, [event for task in batch for event in task.events])
             results = [task.work() for task in batch]
-            has_news = self._settle()
-        if has_news and self.committed is not None:
-            self.committed()
+            self._has_news = self._settle()
         return results
+
+    def probe(self) -> StoreError | None:
+        """Write something that changes nothing; tell why that fails, if it does."""
+        try:
+            with self._database.writing() as session:
+                session.run("UPDATE clock SET generation = generation")
+                # SQLite writes nothing where a row stays the same.
+                session.run("INSERT INTO migration VALUES (0)")
+                session.run("DELETE FROM migration WHERE version = 0")
+                ((version,),) = session.all("SELECT max(version) FROM migration")
+                check_version(version, self._database.name)
+        except Exception as error:
+            self.failure = self._outage(error)
+            if self.failure is None:
+                raise
+        else:
+            self.failure, self.committed_at = None, monotonic()
+        return self.failure
 
     def _look_ahead(self, session: Session, events: list[Event]) -> None:
         """Read at once what the events of a commit would each ask for."""
@@ -207,6 +252,14 @@ class Writer:
         return stored
 
 
+def _fault(task: _Task, error: Exception) -> Exception:
+    """What a task that cannot be done is told; of events, that they are refused."""
+    if not task.events or isinstance(error, HeadwaterError):
+        return error
+    _log.error("events could not be stored", exc_info=error)
+    return EventNotStored(f"{type(error).__name__}: {error}"[:500])
+
+
 _Ended = tuple[_Task, Any, Exception | None]
 
 
@@ -217,6 +270,8 @@ def _finish(ended: list[_Ended]) -> None:
         task, result, error = one
         if isinstance(task.done, _Waiter):
             by_loop.setdefault(task.done.loop, []).append(one)
+        elif not task.done.set_running_or_notify_cancel():
+            continue  # nobody waits any more
         elif error is not None:
             task.done.set_exception(error)
         else:

@@ -20,9 +20,12 @@ class Health(Controller):
 
     @get("/ready", sync_to_thread=True)
     def ready(self, service: Service) -> Response[bytes]:
-        """Ready: the store answers."""
+        """Ready: the store answers and takes writes; otherwise 503 with the reason."""
         with service.reader.open() as reading:
             reading.session.all("SELECT generation FROM clock")
+        failure = service.store.write_failure()
+        if failure is not None:
+            raise failure
         return answer({"status": "ready", "version": __version__})
 
     @get("/metrics", media_type=MediaType.TEXT, sync_to_thread=True)

@@ -1,5 +1,6 @@
 """Takes events in. 201 is sent when they are on disk."""
 
+import asyncio
 import zlib
 from collections.abc import Iterable
 from typing import Any
@@ -117,25 +118,37 @@ def require_covered(key: Key, event: Event) -> None:
 async def _store_each(service: Service, raws: Iterable[bytes], key: Key | None) -> Response[bytes]:
     """Store what is in order, each event whole or not at all, and tell of each."""
     results: list[dict[str, Any]] = []
-    events = []
+    events: list[Event] = []
+    places: list[int] = []  # of the events among the results
     for raw in raws:
         try:
             event = service.store.read(raw)
             if key is not None:
                 require_covered(key, event)
             events.append(event)
+            places.append(len(results))
             results.append({"status": 201})
         except Problem as problem:
             results.append({"status": problem.status_code, "errors": [problem.detail]})
         except EventRejected as error:
-            results.append({"status": 422 if error.field else 400, "errors": [error.message]})
+            results.append(_refusal(error))
+    stored = len(events)
     for start in range(0, len(events), _TOGETHER):
-        await service.store.ingest_soon(events[start : start + _TOGETHER])
-    EVENTS.inc(len(events))
-    REJECTED.inc(len(results) - len(events))
-    status = 201 if len(events) == len(results) else 207 if events else 422
-    summary = {"received": len(results), "stored": len(events), "results": results}
+        some = events[start : start + _TOGETHER]
+        refusals = await asyncio.to_thread(service.store.ingest_each, some)
+        for place, refusal in zip(places[start:], refusals, strict=False):
+            if refusal is not None:
+                results[place] = _refusal(refusal)
+                stored -= 1
+    EVENTS.inc(stored)
+    REJECTED.inc(len(results) - stored)
+    status = 201 if stored == len(results) else 207 if stored else 422
+    summary = {"received": len(results), "stored": stored, "results": results}
     return Response(msgspec.json.encode(summary), status_code=status, media_type=MediaType.JSON)
+
+
+def _refusal(error: EventRejected) -> dict[str, Any]:
+    return {"status": 422 if error.field else 400, "errors": [error.message]}
 
 
 async def _body(

@@ -1,0 +1,198 @@
+"""A store that takes no writes is an outage: nothing is refused for good, and `/ready` says so."""
+
+import asyncio
+import resource
+import sqlite3
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
+
+import aiohttp
+import psycopg
+import pytest
+
+from headwater.server.settings import DEFAULT_ALIASES
+from headwater.server.store.aliases import AliasRules
+from headwater.server.store.store import Store
+from server.conftest import open_api
+from server.events import as_bytes, run_event
+from server.process import ServerProcess
+from server.stores import Stores
+
+_AT_ONCE = 24  # requests that are under way when the store goes away
+_END = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> %s"
+_HEADERS = {"content-type": "application/json"}
+
+
+def _path(url: str) -> Path:
+    return Path(url.removeprefix("sqlite:///"))
+
+
+@contextmanager
+def locked(url: str) -> Iterator[None]:
+    """Another program holds the write lock."""
+    with closing(sqlite3.connect(_path(url), isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
+
+@contextmanager
+def read_only(url: str) -> Iterator[None]:
+    """The database turns read-only, as a standby is after a failover."""
+    name = url.rpartition("?")[0].rpartition("/")[2]
+    with psycopg.connect(url, autocommit=True) as admin:
+        admin.execute("SET default_transaction_read_only = off")
+        for is_on in (True, False):
+            admin.execute(
+                f"ALTER DATABASE {name} SET default_transaction_read_only = {is_on}".encode()
+            )
+            admin.execute(_END, [name, admin.info.backend_pid])
+            if is_on:
+                yield
+
+
+@contextmanager
+def upgraded(url: str) -> Iterator[None]:
+    """A newer version of Headwater upgrades the store under a running server."""
+    store = Store(url, AliasRules(()))
+    with store.database.writing() as session:
+        session.run("INSERT INTO migration VALUES (9999)")
+    yield
+    with store.database.writing() as session:
+        session.run("DELETE FROM migration WHERE version = 9999")
+    store.close()
+
+
+@contextmanager
+def full(server: ServerProcess) -> Iterator[None]:
+    """No file of the server may grow any more: to it, the disk is full."""
+    assert server.process is not None
+    pid = server.process.pid
+    _, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (4096, hard))
+    yield
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (hard, hard))
+
+
+async def _post_all(url: str, bodies: list[bytes]) -> list[tuple[int, str]]:
+    async with aiohttp.ClientSession(headers=_HEADERS) as session:
+
+        async def post(body: bytes) -> tuple[int, str]:
+            async with session.post(f"{url}/api/v1/lineage", data=body) as answer:
+                return answer.status, await answer.text()
+
+        return await asyncio.gather(*(post(body) for body in bodies))
+
+
+def _bodies() -> list[bytes]:
+    return [as_bytes(run_event("START", n, run=f"r{n}")) for n in range(_AT_ONCE)]
+
+
+def _goes_away_and_comes_back(
+    server: ServerProcess, away: AbstractContextManager[None], reason: str
+) -> None:
+    """Post while the store is away and again after it: each is told, and none is lost."""
+    with away:
+        answers = asyncio.run(_post_all(server.url, _bodies()))
+        assert {status for status, _ in answers} == {503}
+        assert all("does not take writes" in text or reason in text for _, text in answers)
+        ready = server.api.client.get("/ready")
+        assert (ready.status_code, reason in ready.json()["message"]) == (503, True), ready.text
+        assert server.api.client.get("/health").status_code == 200
+        batch = server.api.post(b"\n".join(_bodies()), "/api/v1/lineage/batch",
+                                content_type="application/x-ndjson")  # fmt: skip
+        assert (batch.status_code, reason in batch.json()["message"]) == (503, True), batch.text
+    answers = asyncio.run(_post_all(server.url, _bodies()))
+    assert {status for status, _ in answers} == {201}
+    assert server.api.client.get("/ready").status_code == 200
+    assert server.api.event_count() == _AT_ONCE
+
+
+def test_a_locked_sqlite_fails_requests_together(stores: Stores, tmp_path: Path) -> None:
+    url = stores.new("sqlite")
+    with ServerProcess(url, tmp_path / "log") as server:
+        _goes_away_and_comes_back(server, locked(url), "locked")
+
+
+def test_a_full_disk_is_told_and_the_server_recovers(stores: Stores, tmp_path: Path) -> None:
+    with ServerProcess(stores.new("sqlite"), tmp_path / "log") as server:
+        _goes_away_and_comes_back(server, full(server), "disk")
+
+
+def test_a_read_only_postgresql_is_told_and_the_server_recovers(
+    stores: Stores, tmp_path: Path
+) -> None:
+    url = stores.new("postgresql")
+    with ServerProcess(url, tmp_path / "log") as server:
+        _goes_away_and_comes_back(server, read_only(url), "read-only")
+
+
+def test_a_store_upgraded_under_the_server_takes_no_writes_of_it(
+    store_url: str, tmp_path: Path
+) -> None:
+    with ServerProcess(store_url, tmp_path / "log") as server:
+        _goes_away_and_comes_back(server, upgraded(store_url), "schema 9999")
+
+
+@pytest.mark.parametrize("count", [1, 7])
+def test_an_event_that_the_store_cannot_hold_fails_alone(store_url: str, count: int) -> None:
+    """Among others of its commit, of its array and of its lines."""
+    with open_api(store_url) as api:
+        _refuse_jobs_named_poison(store_url)
+        events = [as_bytes(run_event(run=f"r{n}", job=f"job{n}")) for n in range(count)]
+        events.insert(count // 2, as_bytes(run_event(run="bad", job="poison")))
+        told = api.post(b"[" + b",".join(events) + b"]").json()
+        expected = [201] * (count + 1)
+        expected[count // 2] = 422
+        assert [one["status"] for one in told["results"]] == expected
+        assert told["stored"] == count == api.event_count()
+        answer = api.post(events[count // 2])
+        assert answer.status_code == 422
+        assert "poison" in answer.json()["errors"][0]
+        lines = api.post(b"\n".join(events), "/api/v1/lineage/batch")
+        assert (lines.status_code, lines.json()["stored"]) == (207, count)
+        assert api.client.get("/ready").status_code == 200
+
+
+def test_an_event_that_fails_alone_fails_no_other_of_its_commit(store_url: str) -> None:
+    store = Store(store_url, AliasRules(DEFAULT_ALIASES))
+    try:
+        _refuse_jobs_named_poison(store_url)
+        jobs = ["poison" if number % 5 == 2 else f"job{number}" for number in range(60)]
+        events = [store.read(as_bytes(run_event(run=f"r{n}", job=j))) for n, j in enumerate(jobs)]
+        with store.database.writing():  # so that all wait, and share a commit
+            futures = [store.ingest([event]) for event in events]
+        failed = [future.exception(60) is not None for future in futures]
+        assert failed == [job == "poison" for job in jobs]
+    finally:
+        store.close()
+
+
+def test_connections_lost_while_idle_cost_no_event(stores: Stores) -> None:
+    url = stores.new("postgresql")
+    store = Store(url, AliasRules(DEFAULT_ALIASES))
+    name = url.rpartition("?")[0].rpartition("/")[2]
+    try:
+        with psycopg.connect(url, autocommit=True) as admin:
+            admin.execute(_END, [name, admin.info.backend_pid])
+        event = store.read(as_bytes(run_event()))
+        assert store.ingest([event]).result() == 1
+        assert store.write_failure() is None
+    finally:
+        store.close()
+
+
+def _refuse_jobs_named_poison(url: str) -> None:
+    """Give the store a rule of its own, for an event that the reader finds in order."""
+    rule = "ALTER TABLE job ADD CONSTRAINT no_poison CHECK (name <> 'poison')"
+    if url.startswith("sqlite:///"):
+        rule = (
+            "CREATE TRIGGER no_poison BEFORE INSERT ON job WHEN new.name = 'poison' "
+            "BEGIN SELECT RAISE(ABORT, 'no_poison'); END"
+        )
+        with closing(sqlite3.connect(_path(url))) as connection:
+            connection.execute(rule)
+        return
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(rule.encode())
