@@ -137,49 +137,49 @@ def row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-HEAD = """# What capture costs a driver
+HEAD = """# Benchmark: overhead of capture
 
-Turns without and with a listener alternate within one driver, so that both sides are the same
-JVM within the same minutes; a lineage server runs beside it on the same machine. Medians, in
-milliseconds, without → with. Written by `benchmarks/capture.py`, a part of `make bench`."""
+Measurements without and with a listener alternate within one driver, so that both use the same JVM within
+the same minutes. A lineage server runs on the same machine. Medians in milliseconds, without → with.
+Written by `benchmarks/capture.py`, a part of `make bench`."""
 STARTS = """
-## A query's start
+## Start of a query
 
-`start()` returns when the query was noted: for capture that is timed by itself, too.
+`start()` returns when capture has recorded the query; the last column is the time for that alone.
 
-| Listener | `start()` | extra | the slowest | of it capture |
+| Listener | `start()` | difference | maximum | capture alone |
 |---|---|---|---|---|"""
 BATCHES = """
-## A micro-batch each second
+## One micro-batch per second
 
-| Listener | Sink | Duration | extra | CPU of the driver | extra | of listening | extra | Events |
+| Listener | Sink | Duration | difference | CPU of the driver | difference | CPU of listening | difference | Events |
 |---|---|---|---|---|---|---|---|---|"""
 COSTS_END = """
-- Duration is what Spark reports; neither listener works in the query's own thread, so that extra
-  time there comes from the CPU that a listener takes from it.
-- CPU is of the driver's Python and JVM together, per micro-batch, a local executor, the compiler
-  and the collector of the JVM included: these alone differ by tens of milliseconds from turn to
-  turn.
-- Of listening is what can be told apart of it: Python, and the JVM's threads that tell listeners
-  and that serve Python. It holds the benchmark's own questions, without a listener and with one.
-- Events are per micro-batch, as they reach the server."""
+- Duration is what Spark reports. Neither listener works in the query's own thread; a longer duration means
+  that the listener competes with the query for CPU.
+- CPU of the driver is that of Python and the JVM per micro-batch, including a local executor, the JIT
+  compiler and the garbage collector, which alone vary by tens of milliseconds.
+- CPU of listening is the part that can be measured separately: Python, and the JVM threads that call
+  listeners and serve Python. It includes the benchmark's own requests in both cases.
+- Events are events per micro-batch that reach the server."""
 PLANS = """
 ## Huge plans
 
-A plan is read in a thread of capture's own, while the query runs on; milliseconds:
+Capture reads a plan in its own thread while the query runs. Milliseconds:
 
 | Plan | Nodes | MB of JSON | Read from the JVM | Analyze | Column edges |
 |---|---|---|---|---|---|"""
 MEMORY = """
 ## Memory
 
-A driver with capture and a heartbeat each second beside one without, over many short
-micro-batches; MB, the heap after a collection. Held are objects of the JVM that Python refers to.
+A driver with capture and a heartbeat per second, compared with one without, over many short micro-batches.
+MB; the heap is measured after a garbage collection. *Held* is the number of JVM objects that Python
+references.
 
 | Micro-batch | Python | Heap | Python, without | Heap, without | Held | Held, without |
 |---|---|---|---|---|---|---|"""
 MEMORY_END = """
-Spark itself remembers its last 1,000 executions, with capture and without."""
+Spark itself keeps its last 1,000 executions in memory, with and without capture."""
 
 
 if __name__ == "__main__":

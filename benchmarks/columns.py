@@ -217,22 +217,22 @@ def write_report() -> None:
     REPORT.write_text("\n".join([*lines, FOOT]))
 
 
-HEAD = """# Column lineage, judged by what really changes
+HEAD = """# Benchmark: column lineage
 
-Every query of TPC-H and TPC-DS runs again and again, each time with one input column changed, in
-another engine than Spark; an output that changes depends on that column, and a tool that did not
-say so has missed an edge. Written by `make oracle`, at the scales 0.003 (TPC-H) and 0.05 (TPC-DS).
+Every query of TPC-H and TPC-DS runs many times in another engine than Spark, each time with one input
+column changed. If an output column changes, it depends on that input column; a tool that does not report
+this edge has missed it. Written by `make oracle`, with scale factors 0.003 (TPC-H) and 0.05 (TPC-DS).
 
-| Benchmark | Tool | Queries answered | Edges told | Dependencies seen | Told of these | Missed |
+| Benchmark | Tool | Queries answered | Edges reported | Dependencies observed | Reported of these | Missed |
 |---|---|---|---|---|---|---|"""
 FOOT = """
-- Edges told include those that decide about rows (filters, joins, groups) for every column. One
-  that was never seen to change anything is not wrong: small data hides many dependencies.
-- sqlglot tells where values come from, and does not set out to tell what decides about rows: that
-  is nearly all that it misses here.
-- The listener is OpenLineage's 1.53.0 with its defaults, watching a batch write of each result.
-  Of streams it tells no columns at all.
-- A query that a tool answers nothing for counts as missed whole.
+- Reported edges include indirect ones (filters, joins, groups) for every column. An edge that was never
+  observed is not wrong: small data hides many dependencies.
+- sqlglot reports where values come from and is not meant to report indirect dependencies, which are nearly
+  all that it misses here.
+- The listener is OpenLineage's 1.53.0 with its defaults, on a batch write of each result. It reports no
+  columns for streams.
+- If a tool reports nothing for a query, all dependencies of the query count as missed.
 """
 
 

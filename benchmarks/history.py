@@ -221,16 +221,16 @@ def report(
     store: Store, events: int, figures: dict[str, tuple[float, float]], spent: float
 ) -> str:  # fmt: skip
     lines = [
-        "# History: how questions grow with it",
+        "# Benchmark: history",
         "",
         f"{JOBS:,} jobs, {JOBS:,} tables, {JOBS * COLUMNS:,} columns on {store.database.dialect}; "
-        f"{FEW:,} events, and {events:,}. Loaded by the batch in {spent:,.0f} s; "
-        f"{store.database.size() / 2**20:,.0f} MiB on disk. Medians, each question asked of random "
-        "nodes, of the two histories in turns, without HTTP. "
+        f"{FEW:,} events, and {events:,}. Loaded in batches in {spent:,.0f} s; "
+        f"{store.database.size() / 2**20:,.0f} MiB on disk. Medians of queries for random nodes, "
+        "alternating between the two stores, without HTTP. "
         f"Python {platform.python_version()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} "
-        "while measured. `benchmarks/history.py` makes this page.",
+        "during the measurement. Written by `benchmarks/history.py`.",
         "",
-        f"| Question | {FEW:,} events | {events:,} events | × |",
+        f"| Query | {FEW:,} events | {events:,} events | × |",
         "|---|---|---|---|",
     ]
     lines += [

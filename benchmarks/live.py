@@ -95,14 +95,14 @@ def cpu(process: psutil.Process) -> float:
 
 def report(rows: list[tuple[int, float, float, list[float], int, int]]) -> str:
     lines = [
-        "# Those who watch",
+        "# Benchmark: live stream",
         "",
         f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} (with "
         f"the clients themselves), Python {platform.python_version()}. {RATE} events a second; each "
-        "client of `/api/v1/stream` reads all of them. Made by `benchmarks/live.py`.",
+        "client of `/api/v1/stream` reads all of them. Written by `benchmarks/live.py`.",
         "",
-        "| Clients | server, of a core | memory | events that every client got | "
-        "until the last client had it: median | worst |",
+        "| Clients | CPU of the server, % of a core | memory | events that every client received | "
+        "delay of the last client: median | maximum |",
         "|---:|---:|---:|---:|---:|---:|",
     ]
     for clients, spent, memory, late, whole, sent in rows:

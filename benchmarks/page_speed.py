@@ -97,13 +97,13 @@ def measure(browser: Browser, url: str, picture: Path) -> Figures:
     page.set_default_timeout(180_000)
     page.goto("/lineage")
     figures = {
-        "first load until the page can be used, ms": noted(page, "shell"),
+        "first load until the page is usable, ms": noted(page, "shell"),
         "first load until its graph is drawn, ms": noted(page, "graph"),
-        "first load, KB sent, the layout worker apart": page.evaluate(LOADED),
+        "first load, KB transferred, without the layout worker": page.evaluate(LOADED),
     }
     start = page.evaluate("() => performance.now()")
     page.get_by_role("button", name="show all").click()
-    figures["*show all* until it is drawn, ms"] = noted(page, "everything") - start
+    figures["*show all* until drawn, ms"] = noted(page, "everything") - start
     figures["of that, the layout in its worker, ms"] = page.evaluate(
         "() => performance.getEntriesByName('layered').at(-1).duration"
     )
@@ -115,8 +115,8 @@ def measure(browser: Browser, url: str, picture: Path) -> Figures:
     if picture.stem == "dag1k":
         page.screenshot(path=picture.with_stem("dag1k-near"))
     near = pan(page)
-    figures["panning from afar, frames/s"], figures["panning from afar, p95 ms"] = far
-    figures["panning cards, frames/s"], figures["panning cards, p95 ms"] = near
+    figures["panning, zoomed out, frames/s"], figures["panning, zoomed out, p95 ms"] = far
+    figures["panning, zoomed in, frames/s"], figures["panning, zoomed in, p95 ms"] = near
     figures["a click on a node until its details show, ms"] = click(page)
     context.close()
     return figures
@@ -144,11 +144,11 @@ def graph(browser: Browser, name: str, images: Path) -> Figures:
 def report(found: dict[str, Figures], version: str) -> str:
     """What was measured, as a page of the documents."""
     lines = [
-        "# The page, measured",
+        "# Benchmark: web page",
         "",
         f"{datetime.now(UTC):%Y-%m-%d}, Chromium {version} without a display or a graphics card, "
         f"{os.cpu_count()} cores at a load of {os.getloadavg()[0]:.1f}. `dag1k` has 1,000 jobs "
-        "(3,162 nodes), `dag5k` 5,000 (15,387). Made by `make bench`.",
+        "(3,162 nodes), `dag5k` 5,000 (15,387). Written by `make bench`.",
         "",
         f"| Figure | {' | '.join(found)} |",
         f"|---|{'---:|' * len(found)}",

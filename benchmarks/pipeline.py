@@ -109,31 +109,31 @@ def _own_place(name: str, tag: str) -> dict[str, str]:
 
 def report(orders: int, rows: list[Row], steady: list[Steady], beside: list[Row]) -> str:
     lines = [
-        "# The pipeline, measured",
+        "# Benchmark: pipeline",
         "",
         f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores for everything (Kafka, registry, "
-        f"object store, metastore, worker), load {os.getloadavg()[0]:.1f} at the end. Made by "
+        f"object store, metastore, worker), load {os.getloadavg()[0]:.1f} at the end. Written by "
         f"`make bench`.{busy()}",
         "",
-        f"## {orders:,} orders, as fast as it goes",
+        f"## Throughput: {orders:,} orders",
         "",
-        "From the moment it is deployed on a running worker until the last order is read and "
-        "written; planning, starting and the last commit count.",
+        "From the deployment on a running worker until the last order is written, including planning, "
+        "start and the last commit.",
         "",
         *table(rows),
         "",
-        f"## {RATE:,} orders a second",
+        f"## Latency: {RATE:,} orders per second",
         "",
-        "Source, S3 archive, Iceberg table and windows together. Lag is the age of the oldest order "
-        "that a query has not written yet, looked at twice a second, so that the wait for the next "
-        "trigger is part of it. In the table: from the order's timestamp in the topic until a reader "
-        "sees its snapshot. Windows: from the window's end until its record is in `supplier-stats`; "
-        "5 s of it are the allowed lateness.",
+        "Source, S3 archive, Iceberg table and windows at the same time. *Lag* is the age of the oldest "
+        "order that a query has not written yet, measured twice a second; it includes the wait for the "
+        "next trigger. *In the table* is the time from the order's timestamp in the topic until a reader "
+        "sees its snapshot. *In `supplier-stats`* is the time from the end of a window until its record "
+        "is in the topic, including 5 s of allowed lateness.",
         "",
         *steady_table(steady),
     ]
     if beside:
-        lines += ["", "## Beside others", "", peers.ABOUT, "", *table(beside)]
+        lines += ["", "## Comparison", "", peers.ABOUT, "", *table(beside)]
     return "\n".join(lines) + "\n"
 
 
@@ -155,7 +155,7 @@ def table(rows: list[Row]) -> list[str]:
 
 def steady_table(steady: list[Steady]) -> list[str]:
     names = " | ".join(f"written every {one.period_ms / 1000:g} s" for one in steady)
-    lines = [f"| p50 / p95 / most, s | {names} |", "|---|" + "---|" * len(steady)]
+    lines = [f"| p50 / p95 / maximum, s | {names} |", "|---|" + "---|" * len(steady)]
     for what in steady[0].seconds:
         cells = " | ".join(" / ".join(f"{s:.1f}" for s in one.seconds[what]) for one in steady)
         lines.append(f"| {what} | {cells} |")
@@ -163,8 +163,8 @@ def steady_table(steady: list[Steady]) -> list[str]:
     lag = " | ".join(" ".join(f"{s:.1f}" for s in one.over_time) for one in steady)
     return [
         *lines,
-        f"| really made | {made_rate} |",
-        f"| worst lag of any query, every 5 s | {lag} |",
+        f"| actual rate | {made_rate} |",
+        f"| maximum lag of any query, every 5 s | {lag} |",
     ]
 
 

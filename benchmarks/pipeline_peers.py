@@ -24,10 +24,10 @@ JARS = (
 COLUMNS = "order_id STRING, item STRING, price DOUBLE, supplier STRING, bid_time TIMESTAMP"
 PERIOD_MS = "1000"
 ABOUT = (
-    "The same records, one after the other on the same machine. Iceberg: plain JSON from a topic of "
-    "two partitions, two tasks, a commit each second, into tables of the same columns; from "
-    "deployed until a reader sees the last row. Windows: the topic `orders` in Avro, one partition; "
-    "ours from deployed until the last window is in the topic, PyFlink's by its own net runtime, "
+    "The same records, one system after the other on the same machine. Iceberg: plain JSON from a topic "
+    "with two partitions, two tasks, one commit per second, into tables with the same columns; from the "
+    "deployment until a reader sees the last row. Windows: the topic `orders` in Avro, one partition. "
+    "Headwater: from the deployment until the last window is in the topic. PyFlink: its own net runtime, "
     "without the start of its JVM."
 )
 Row = tuple[str, float, str, str]

@@ -196,7 +196,7 @@ class Soak:
 
     @property
     def right(self) -> bool:
-        """Whether nothing was lost or doubled, and no run is left running that is over."""
+        """Whether no order was lost or duplicated, and no run is left running that is over."""
         told = set(self.counts.values())
         # The three jobs that still run; the source is stopped.
         running = self.runs.get("RUNNING", 0)
@@ -265,12 +265,12 @@ class Soak:
             self.process.wait(90)
 
     def report(self, minutes: float, rate: int, seed: int) -> str:
-        verdict = "nothing was lost or doubled" if self.right else "**something is wrong**"
+        verdict = "no order was lost or duplicated" if self.right else "**something is wrong**"
         lines = [
-            "# The lab under faults",
+            "# Benchmark: faults under load",
             "",
             f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, {minutes:g} minutes at {rate} "
-            f"orders/s, one fault a minute (seed {seed}): {verdict}. Made by `make soak`.",
+            f"orders/s, one fault a minute (seed {seed}): {verdict}. Written by `make soak`.",
             "",
             *("| Orders | |", "|---|---:|"),
             *(f"| {what} | {count:,} |" for what, count in self.counts.items()),
@@ -278,7 +278,7 @@ class Soak:
             *("| Runs of the four streaming jobs | |", "|---|---:|"),
             *(f"| {state} | {count} |" for state, count in sorted(self.runs.items())),
             "",
-            f"Of {self.witness.told:,} events that the witness sent, the server acknowledged "
+            f"Of {self.witness.told:,} events that a test client sent, the server acknowledged "
             f"{len(self.witness.acknowledged):,}; {len(self.witness.missing)} of these are missing.",
             "",
             *("| After | Fault |", "|---:|---|"),

@@ -54,17 +54,18 @@ def measure(folder: Path, *, cold: bool) -> list[tuple[str, float, str, float | 
 
 def report(rows: list[tuple[str, float, str, float | None]]) -> str:
     lines = [
-        "# The local platform, measured",
+        "# Benchmark: local platform",
         "",
         f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, "
-        f"median of {RUNS}. Made by `make bench`; the services are Kafka, registry, S3, metastore "
+        f"median of {RUNS}. Written by `make bench`; the services are Kafka, registry, S3, metastore "
         "and the lineage server.",
         "",
-        "| What | measured | at most |",
+        "| What | target | measured |",
         "|---|---|---|",
     ]
     lines += [
-        f"| {what} | {value:,.3g} {unit} | {f'{limit:,g} {unit}' if limit else ''} |"
+        f"| {what} | {f'≤ {limit:,g} {unit}' if limit else ''} | {value:,.3g} {unit}"
+        f"{' **missed**' if limit and value > limit else ''} |"
         for what, value, unit, limit in rows
     ]
     return "\n".join(lines) + "\n"

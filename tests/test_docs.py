@@ -90,3 +90,21 @@ def test_the_reference_is_what_the_code_says() -> None:
         check=False, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "benchmarks").glob("*.md")), ids=_name)
+def test_missed_targets_are_marked(page: Path) -> None:
+    for line in page.read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        goal = next((cell for cell in cells if cell[:2] in ("≤ ", "≥ ")), None)
+        if goal is None:
+            continue
+        for cell in cells[cells.index(goal) + 1 :]:
+            if cell.removesuffix(" **missed**").endswith(goal.split()[-1]):
+                met = _number(cell) <= _number(goal[2:])
+                met = met if goal[0] == "≤" else _number(cell) >= _number(goal[2:])
+                assert met != cell.endswith("**missed**"), f"{cells[0]}: {cell}"
+
+
+def _number(cell: str) -> float:
+    return float(cell.split(maxsplit=1)[0].replace(",", ""))

@@ -140,14 +140,14 @@ def page(rows: list[Row]) -> str:
 def _told(row: Row) -> str:
     lines = [f"\nOn {row.version}:\n"]
     lines += [f"- differs: {name}" for name in row.failed]
-    lines += [f"- skipped, unknown to that Spark and its jars here: {name}" for name in row.skipped]
+    lines += [f"- skipped, not supported by that Spark release: {name}" for name in row.skipped]
     return "\n".join(lines)
 
 
 HEAD = """# Spark 3.5, 4.0 and 4.1
 
-Capture's tests of plans, streams, batches and datasets, each on a real Spark of that version with
-its own Kafka, Avro and Iceberg jars. Written by `make matrix`.
+Results of capture's tests for plans, streams, batches and datasets, on real Spark releases with
+their Kafka, Avro and Iceberg jars. Written by `make matrix`.
 """
 
 

@@ -96,11 +96,11 @@ def report(app: Application, marks: list[float]) -> None:
     Path(REPORT or ".pytest_cache/outage.md").write_text(text)
 
 
-TABLE = """# The backend is killed under load
+TABLE = """# Benchmark: backend outage
 
-A driver runs one query as fast as it can, and starts and ends short queries beside it. The
-lineage server is killed by SIGKILL, stays away, and comes back. Written by `make outage`; a
-test of the same, with a shorter outage, is part of `make test`.
+A driver runs one query at full speed and starts and ends short queries at the same time. The
+lineage server is killed with SIGKILL and restarted later. Written by `make outage`; `make test`
+contains the same test with a shorter outage.
 
 | Phase | Seconds | Micro-batches of the busy query | Per second |
 |---|---|---|---|

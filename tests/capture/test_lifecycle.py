@@ -17,7 +17,7 @@ WAYS = {
     "udf": "a Python function raises",
     "function": "the function of `foreachBatch` raises",
     "stillborn": "fails before the first micro-batch",
-    "done": "`availableNow` is through, the write is done",
+    "done": "`availableNow` has finished, the write is done",
     "stop": "`query.stop()`, `cancelAllJobs()`; the queries start again, `availableNow`",
 }
 
@@ -86,7 +86,7 @@ def under_way(app: Application, server: ServerProcess, namespace: str) -> None:
     [
         ("end", "the script ends", 0),
         ("exit", "`sys.exit(3)`", 3),
-        ("raise", "an exception nobody catches", 1),
+        ("raise", "an uncaught exception", 1),
         ("stop", "`spark.stop()`", 0),
         ("kill the jvm", "the JVM is killed", 0),
     ],
