@@ -17,11 +17,7 @@ help: ## Show this list
 setup: $(STAMP) $(PAGE) ## Make .venv with everything the project needs, and build the page
 
 $(STAMP): requirements.txt pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-		|| { echo "Headwater needs Python 3.11 or newer; $(PYTHON) is older." >&2; \
-		     echo "Install one, or name it: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9'
+	@$(PYTHON) tools/environment.py $(VENV)
 	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.txt
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
@@ -35,8 +31,7 @@ demo: $(STAMP) $(PAGE) ## Set everything up and run the whole story: platform, p
 
 .PHONY: lock
 lock: ## Renew requirements.txt from pyproject.toml
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9'
+	@$(PYTHON) tools/environment.py $(VENV)
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --generate-hashes \
 		--no-emit-index-url --no-header --no-annotate pyproject.toml requirements-build.in -o requirements.txt
 
@@ -93,6 +88,11 @@ oracle: $(STAMP) ## Judge column lineage by TPC-H, TPC-DS and 2,000 random queri
 .PHONY: matrix
 matrix: $(STAMP) ## Run capture's tests on Spark 3.5 and 4.0 too, and write docs/matrix.md
 	$(BIN)/python tools/matrix.py
+
+PYTHONS ?=
+.PHONY: pythons
+pythons: dist ## Install the wheel and run the demo with each Python found (or PYTHONS="…"), with a table
+	$(BIN)/python tools/pythons.py $(PYTHONS)
 
 .PHONY: bench
 bench: $(STAMP) $(PAGE) ## Run the benchmarks and write docs/benchmarks (PEERS=1: beside others)

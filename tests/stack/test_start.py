@@ -1,5 +1,6 @@
 """A start that fails names its cause, and blames nothing else."""
 
+import re
 import sys
 import uuid
 from pathlib import Path
@@ -14,6 +15,7 @@ from headwater.stack.kafka import cluster_id
 from headwater.stack.lock import Lock
 from headwater.stack.service import Service, Site
 from headwater.stack.supervisor import Supervisor
+from stack.platform import Platform
 
 BIND = """\
 [2026-11-16 09:00:00,001] INFO starting (kafka.server.KafkaRaftServer)
@@ -57,6 +59,34 @@ def test_a_cluster_id_begins_with_a_letter_whatever_the_number() -> None:
         name = cluster_id(uuid.UUID(bytes=bytes([first, *uuid.uuid4().bytes[1:]])))
         assert name[0].isalpha()
         assert len(name) == 22
+
+
+@pytest.mark.parametrize("command", ["up --only s3", "up --detach", "demo"])
+def test_what_will_be_fetched_is_said_before_anything_else(command: str, tmp_path: Path) -> None:
+    mirror = tmp_path / "ivysettings.xml"
+    root = (tmp_path / "empty").as_uri()
+    mirror.write_text(
+        '<ivysettings><settings defaultResolver="mirror"/><resolvers><ibiblio name="mirror" '
+        f'm2compatible="true" usepoms="false" root="{root}"/></resolvers></ivysettings>'
+    )
+    cache = tmp_path / "cache"
+    environ = {"HEADWATER_CACHE": str(cache), "HEADWATER_IVY_SETTINGS": str(mirror)}
+    done = Platform(tmp_path / "home", **environ).run(*command.split())
+    assert done.returncode == 1
+    first, where, ahead, *others = done.stderr.splitlines()
+    assert re.fullmatch(rf"\d+ MB of jars are missing; .* from the repository of {mirror}", first)
+    assert f"the cache {cache} " in where
+    assert "`headwater fetch`" in ahead
+    assert "HEADWATER_IVY_SETTINGS" in ahead
+    assert any(line.startswith("error: could not fetch ") for line in others)
+
+
+def test_an_ivy_settings_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    missing = tmp_path / "missing.xml"
+    environ = {"HEADWATER_CACHE": str(tmp_path / "cache"), "HEADWATER_IVY_SETTINGS": str(missing)}
+    done = Platform(tmp_path / "home", **environ).run("fetch", "--only", "s3")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: the Ivy settings file {missing} does not exist")
 
 
 def failure(service: Service, home: Path) -> HeadwaterError:

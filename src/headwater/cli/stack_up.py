@@ -32,6 +32,10 @@ _err = Console(stderr=True, highlight=False, soft_wrap=True)
 _DETACH_LIMIT_S = 300.0
 _HINT = Text("\nCtrl-C ends all of it. Elsewhere: headwater env | status | logs", style="dim")
 _POLL_S = 0.2
+_AHEAD = (
+    "`headwater fetch` fills it ahead of time; behind a mirror, set HEADWATER_IVY_SETTINGS "
+    "to an Ivy settings file"
+)
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -93,9 +97,22 @@ def fetch_for(services: tuple[Service, ...], settings: Settings) -> None:
     """Fetch what services lack, with a progress bar."""
     cache = JarCache(settings.cache, ivy_settings=settings.ivy_settings)
     jars = lock.load().jars(plan.jar_sets(services))
-    if cache.missing(jars):
+    if announce(services, settings):
         with shown_progress() as progress:
             cache.ensure(jars, java_home(settings) / "bin" / "java", progress=progress)
+
+
+def announce(services: tuple[Service, ...], settings: Settings) -> bool:
+    """Say what will be fetched, from where and to where; tell whether anything will be."""
+    missing = JarCache(settings.cache).missing(lock.load().jars(plan.jar_sets(services)))
+    if missing:
+        size = sum(jar.size for jar in missing) / 1e6
+        given = settings.ivy_settings
+        source = f"the repository of {given}" if given else "the public Maven repository"
+        _err.print(f"{size:.0f} MB of jars are missing; they are fetched from {source}")
+        _err.print(f"  into the cache {settings.cache} (HEADWATER_CACHE)", style="dim")
+        _err.print(f"  {_AHEAD}", style="dim")
+    return bool(missing)
 
 
 @contextmanager
@@ -129,6 +146,7 @@ def supervised(
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
     try:
+        announce(request.services, settings)
         with shown_progress() as progress:
             site = plan.make(
                 request.services,

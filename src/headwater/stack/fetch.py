@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from tempfile import mkdtemp
 
-from headwater.errors import ChecksumMismatch, FetchFailed
+from headwater.errors import ChecksumMismatch, FetchFailed, UsageError
 from headwater.stack import ivy
 from headwater.stack.archive import unpack
 from headwater.stack.files import disk_faults_are_told, locked, require_room
@@ -51,11 +51,17 @@ class JarCache:
             FetchFailed: a file could not be had.
             ChecksumMismatch: a file is another one than the lock names, twice in a row.
             DiskFull: there is no room for the files.
+            UsageError: the Ivy settings file is not there.
 
         """
         jars = tuple(jars)
         if not self.missing(jars, verify=verify):
             return []
+        if self._ivy_settings is not None and not self._ivy_settings.is_file():
+            raise UsageError(
+                f"the Ivy settings file {self._ivy_settings} does not exist",
+                hint="Set HEADWATER_IVY_SETTINGS to one that does, or unset it",
+            )
         with locked(self.root / "fetch.lock"), disk_faults_are_told(self.root):
             lacking = self.missing(jars, verify=verify)
             damaged = [jar.file_name for jar in lacking if self.path(jar).exists()]
