@@ -13,6 +13,7 @@ import pytest
 from headwater.capture.settings import Settings as CaptureSettings
 from headwater.openlineage.facets import LeaseFacet
 from headwater.server.settings import Settings
+from headwater.version import __version__
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -48,6 +49,13 @@ def test_the_lease_schema_names_what_the_server_reads() -> None:
 @pytest.mark.parametrize("name", CaptureSettings.__struct_fields__)
 def test_every_setting_of_capture_is_told(name: str) -> None:
     assert f"`{name}`" in (DOCS / "capture.md").read_text()
+
+
+def test_wheels_are_named_as_make_dist_names_them() -> None:
+    named = {
+        name for page in PAGES for name in re.findall(r"headwater-\d[\w.-]*whl", page.read_text())
+    }
+    assert named == {f"headwater-{__version__}-py3-none-any.whl"}
 
 
 def _name(page: Path) -> str:

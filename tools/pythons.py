@@ -139,7 +139,7 @@ HEAD = """# Python versions
 Headwater runs on Python 3.11.0 and newer. For each version here the wheel was installed into a
 fresh environment with the versions of the lock, and `headwater demo --once` run with it: the
 platform, the pipeline, and every fact of their lineage compared with what it must be. Jars were in
-the cache. Written by `make pythons`.
+the cache; the times are those of a busy machine. Written by `make pythons`.
 
 | Python | Installed in | `headwater doctor` | `headwater demo --once` | Took |
 |---|---|---|---|---|"""

@@ -40,14 +40,15 @@ def run_id(platform: Platform, job: str) -> str:
     return str(answer["latestRun"]["id"])
 
 
-def test_once_verifies_the_whole_lineage(platform: Platform) -> None:
-    done = platform.run("demo", "--once", "--free-ports", limit_s=400)
+def test_once_verifies_the_whole_lineage(tmp_path: Path) -> None:
+    alone = Platform(tmp_path)
+    done = alone.run("demo", "--once", "--free-ports", "--limit", "500", limit_s=550)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "✕ wrong" not in done.stdout
     # The path that the issue asks for: from the batch table back to the topic's field.
     row = next(line for line in done.stdout.splitlines() if "table:supplier_stats.total_p" in line)
     assert row.split()[-1] == "orders.price"
-    assert platform.processes() == []
+    assert alone.processes() == []
 
 
 @pytest.fixture(scope="module")
@@ -97,11 +98,12 @@ def test_what_is_broken_is_noticed_and_mended(platform: Platform, running: Path)
 
 def test_killed_worker_comes_back_with_new_runs(platform: Platform, running: Path) -> None:
     before = run_id(platform, "orders-s3-sink")
+    restarts = platform.service("worker")["restarts"]
     assert platform.run("demo", "break", "worker").returncode == 0
     eventually(lambda: run_id(platform, "orders-s3-sink") != before)
     eventually(lambda: platform.service("worker")["status"] == "healthy")
-    assert platform.service("worker")["restarts"] == 1
-    assert states(platform)["orders-s3-sink"] == "RUNNING"
+    assert platform.service("worker")["restarts"] == restarts + 1
+    eventually(lambda: states(platform)["orders-s3-sink"] == "RUNNING")
 
 
 def test_new_field_reaches_the_topic_while_all_goes_on(platform: Platform, running: Path) -> None:

@@ -1,6 +1,8 @@
 """A worker in a process of its own, as people run it."""
 
 import json
+import os
+import signal
 import socket
 import subprocess
 import sys
@@ -46,7 +48,7 @@ class WorkerProcess:
     def kill(self) -> None:
         """End it as a power cut does: its JVM with it."""
         assert self._process is not None
-        subprocess.run(["kill", "-9", "--", f"-{self._process.pid}"], check=True)
+        os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
     def stop(self) -> int:
