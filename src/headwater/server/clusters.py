@@ -6,16 +6,16 @@ reach nothing but the server, and hides secrets in what comes back.
 
 import asyncio
 import json
-from typing import Any
 
 import httpx
 from msgspec import Struct
 
 from headwater.errors import PipelineUnreachable, UnknownPipeline
-from headwater.openlineage.masking import masked, unmasked
+from headwater.openlineage.masking import Masker, mask_text, unmasked
 
 _PATIENCE = httpx.Timeout(30.0, connect=5.0)
 _QUICK = 3.0
+_masker = Masker()
 
 
 class Cluster(Struct, gc=False):
@@ -53,9 +53,9 @@ class Clusters:
             answer = await self._open().get(f"{url}/", timeout=_QUICK)
             told = answer.json()
         except (httpx.HTTPError, ValueError):
-            return Cluster(name, _shown(url), "connect", False)
+            return Cluster(name, mask_text(url), "connect", False)
         kind = "headwater" if told.get("commit") == "headwater" else "connect"
-        return Cluster(name, _shown(url), kind, answer.is_success, told.get("version"))
+        return Cluster(name, mask_text(url), kind, answer.is_success, told.get("version"))
 
     async def pass_on(self, name: str, method: str, path: str, query: bytes, body: bytes) -> Answer:
         """Ask a cluster what the server was asked.
@@ -79,7 +79,7 @@ class Clusters:
             return await self._open().request(method, url, content=body, headers=headers)
         except httpx.HTTPError as error:
             told = str(error) or type(error).__name__
-            raise PipelineUnreachable(name, _shown(self._urls[name]), told) from None
+            raise PipelineUnreachable(name, mask_text(self._urls[name]), told) from None
 
     async def _with_secrets(self, name: str, path: str, body: bytes) -> bytes:
         """A configuration that was shown, changed and sent back, with its secrets again."""
@@ -106,24 +106,9 @@ class Clusters:
             await self._client.aclose()
 
 
-def _shown(url: str) -> str:
-    """An address without the password that it may hold."""
-    found = httpx.URL(url)
-    return str(found.copy_with(username=None, password=None)) if found.userinfo else url
-
-
 def _without_secrets(body: bytes) -> bytes:
+    """An answer without secrets: those of configurations, of validations and of traces."""
     try:
-        told = json.loads(body)
-    except ValueError:
-        return body
-    return json.dumps(_mask(told)).encode()
-
-
-def _mask(told: Any) -> Any:
-    """Answers with every configuration in them masked: an object whose values are all text."""
-    if isinstance(told, dict):
-        if all(isinstance(value, str) for value in told.values()):
-            return masked(told)
-        return {key: _mask(value) for key, value in told.items()}
-    return [_mask(one) for one in told] if isinstance(told, list) else told
+        return json.dumps(_masker.value(json.loads(body))).encode()
+    except (ValueError, RecursionError):
+        return mask_text(body.decode(errors="replace")).encode()

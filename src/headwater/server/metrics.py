@@ -7,6 +7,12 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 REGISTRY = CollectorRegistry()
 EVENTS = Counter("headwater_events", "Events stored or known already", registry=REGISTRY)
 REJECTED = Counter("headwater_events_rejected", "Events refused", registry=REGISTRY)
+MASKED = Counter(
+    "headwater_secrets_masked",
+    "Secrets masked in events and answers, by rule",
+    ["rule"],
+    registry=REGISTRY,
+)
 REQUESTS = Histogram(
     "headwater_request_seconds",
     "Time to answer, by method and status",

@@ -113,10 +113,9 @@ class TopicReader:
         place = f"{message.topic()}/{message.partition()}/{message.offset()}"
         _log.warning("%s is no event: %s", place, reason)
         text = (message.value() or b"")[:_LARGEST].decode(errors="replace")
-        body = self._store.scrubber.scrub(text.encode())
         self._producer.produce(
             self._topic.dead,
-            self._store.scrubber.text(body.decode(errors="replace")).encode(),
+            self._store.scrubber.message(text.encode()),
             key=message.key(),
             headers={"reason": reason, "from": place},
         )

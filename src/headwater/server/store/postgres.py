@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from functools import cache
 from itertools import chain
 from typing import Any
-from urllib.parse import urlsplit
 
 import psycopg
 from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from headwater.errors import StoreUnreachable
+from headwater.openlineage.masking import mask_text
 from headwater.server.store.database import Errors, Row
 
 _AT_ONCE = 256  # rows in one statement; PostgreSQL takes 65,535 values
@@ -86,7 +86,7 @@ class PostgresDatabase:
     refusal: type[Exception] = psycopg.Error
 
     def __init__(self, url: str) -> None:
-        self.url, self.name = url, _without_password(url)
+        self.url, self.name = url, mask_text(url)
         self._is_lost = False  # whether the last write lost its connection
         self._pool = ConnectionPool(
             url, min_size=1, max_size=16, timeout=10, open=False,
@@ -164,10 +164,3 @@ class PostgresDatabase:
     def close(self) -> None:
         """Close every connection."""
         self._pool.close()
-
-
-def _without_password(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.password is None:
-        return url
-    return url.replace(f":{parts.password}@", ":***@")

@@ -1,0 +1,81 @@
+"""Finds credentials in addresses: URLs, JDBC's Oracle form and the DSNs of drivers."""
+
+import re
+from collections.abc import Callable
+
+MASK = "******"
+Noted = Callable[[str], object]
+
+_URL = re.compile(r"://([^\s\"'<>`]+)")
+_PORT = re.compile(r"\d{1,5}(?:[/?#;,]|$)")
+_AUTHORITY_END = re.compile(r"[/?#]")
+_PARTS = re.compile(r"(://)")
+# What stands before the @ of these is a container, not a user.
+_CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30})$")
+# A user alone is no secret, but tokens are put there too.
+_TOKEN_USER = re.compile(r"(?=.*\d)\S{12,}|\S{20,}")
+_ORACLE = re.compile(r"(?i:(jdbc:oracle:\w{1,10}:))[^\s@\"'/]{1,200}/[^\s@\"']*+(@?)")
+_SQLPLUS = re.compile(r"(?i:\b(sqlplus\s{1,5}(?:-\w{1,10}\s{1,5}){0,3}))([\w$#]{1,64})/([^\s@]++)")
+_DRIVER = re.compile(r"(?<![^\s\"'/@(=])[^\s\"'/@:]++:[^\s\"'/@]++@(?=(?:tcp|unix)\()")
+
+
+def mask_addresses(text: str, noted: Noted) -> str:
+    """A text without the credentials of the addresses in it; `noted` is told of each."""
+    if "@" in text:
+        text = _URL.sub(lambda found: "://" + _url(found, noted), text)
+        text = _ORACLE.sub(lambda found: _oracle(found, noted), text)
+        text = _DRIVER.sub(lambda _: _replaced(f"{MASK}@", noted), text)
+    if "/" in text and "sqlplus" in text.lower():
+        text = _SQLPLUS.sub(lambda found: _replaced(f"{found[1]}{MASK}", noted), text)
+    return text
+
+
+def _replaced(text: str, noted: Noted) -> str:
+    noted("address")
+    return text
+
+
+def _oracle(found: re.Match[str], noted: Noted) -> str:
+    return _replaced(f"{found[1]}{MASK}@", noted) if found[2] else found[0]
+
+
+def _url(found: re.Match[str], noted: Noted) -> str:
+    """One URL after its `://`; it may hold other URLs."""
+    before = found.string[max(0, found.start() - 31) : found.start()]
+    parts = found[1].split("://")
+    for number, part in enumerate(parts):
+        scheme = _SCHEME.search(before if number == 0 else parts[number - 1][-31:])
+        parts[number] = _authority(part, scheme[1].lower() if scheme else "", noted)
+    return "://".join(parts)
+
+
+def _authority(part: str, scheme: str, noted: Noted) -> str:
+    end = _AUTHORITY_END.search(part)
+    authority = part[: end.start()] if end else part
+    at = authority.rfind("@")
+    if at < 0:
+        at = _late_at(part)
+    if at < 0:
+        return part
+    user, colon, password = part[:at].partition(":")
+    if not colon and not _is_token(user, scheme):
+        return part
+    if user == MASK or not (user or password) or _PORT.match(password):
+        return part  # a port, and an @ further on
+    noted("address")
+    return f"{MASK}{part[at:]}"
+
+
+def _is_token(user: str, scheme: str) -> bool:
+    if scheme in _CONTAINERS or user in ("", "git", MASK):
+        return False
+    return scheme in ("http", "https") or _TOKEN_USER.fullmatch(user) is not None
+
+
+def _late_at(part: str) -> int:
+    """The @ of a password with a slash in it; -1 where the colon is that of a port."""
+    user, colon, rest = part.partition(":")
+    if not colon or _AUTHORITY_END.search(user) or user.startswith("[") or _PORT.match(rest):
+        return -1
+    return part.find("@")

@@ -1,0 +1,246 @@
+"""Masks secrets in texts and in JSON values, and reports what it masked.
+
+What lies too deep to be looked at is masked as a whole: nothing passes unseen.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from headwater.openlineage.masking.addresses import MASK, mask_addresses
+from headwater.openlineage.masking.assignments import mask_assignments
+from headwater.openlineage.masking.formats import mask_formats
+from headwater.openlineage.masking.keys import is_sensitive, is_sensitive_in_text
+from headwater.openlineage.masking.values import is_empty, is_reference
+
+MOST_PATHS = 50
+DEEPEST = 100
+_SHORTEST = 4
+_REMEMBERED, _REMEMBERED_LENGTH = 20_000, 200
+# Keys whose values name things. Only credentials in addresses are masked in them.
+_NAMES = frozenset({
+    "namespace", "name", "field", "_producer", "_schemaURL", "producer", "schemaURL", "runId",
+    "eventTime",
+})  # fmt: skip
+# Facets whose keys are names of columns.
+_BY_COLUMN = frozenset({
+    "schema", "columnLineage", "lineage", "dataQualityMetrics", "dataQualityAssertions",
+})  # fmt: skip
+_LABELS = ("name", "key", "property", "option", "header", "parameter", "variable")
+_LABELLED = frozenset({"value", "val", "default", "default_value", "defaultValue",
+                       "recommended_values", "current_value", "currentValue"})  # fmt: skip
+_PLAIN = re.compile(r"[A-Za-z0-9_]+")
+_PARAMETER = re.compile(r"([?&;]([\w.$-]++)=)([^&;\s\"'<>]++)")
+
+
+class Report:
+    """What was masked: how often by each rule, and where (no more than `MOST_PATHS` places)."""
+
+    def __init__(self) -> None:
+        self.rules: Counter[str] = Counter()
+        self.paths: list[str] = []
+        self._stack: list[str] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.rules)
+
+    def note(self, rule: str) -> None:
+        """Count a secret at the place that is being looked at."""
+        self.rules[rule] += 1
+        if len(self.paths) < MOST_PATHS:
+            path = ".".join(self._stack)
+            if path and path not in self.paths[-1:]:
+                self.paths.append(path)
+
+    def enter(self, place: str) -> None:
+        """Go into a key or an index."""
+        self._stack.append(place)
+
+    def leave(self) -> None:
+        """Come out of it."""
+        self._stack.pop()
+
+    @property
+    def depth(self) -> int:
+        """How many levels there are above the place that is being looked at."""
+        return len(self._stack)
+
+
+class Masker:
+    """Masks secrets; more patterns of sensitive keys may be given.
+
+    Raises: re.error, when a pattern is no regular expression.
+    """
+
+    def __init__(self, patterns: Iterable[str] = ()) -> None:
+        self.patterns = tuple(pattern for pattern in patterns if pattern)
+        joined = "|".join(f"(?:{one})" for one in self.patterns)
+        # Plain words are compared as the built-in ones are, in ASCII.
+        flags = re.IGNORECASE | (re.ASCII if self.is_plain else re.UNICODE)
+        self._more = re.compile(joined, flags) if joined else None
+        # Short texts without secrets, which come again in every event: types, names, versions.
+        self._clean: set[str] = set()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the patterns, if there are any, are words."""
+        return all(_PLAIN.fullmatch(pattern) for pattern in self.patterns)
+
+    def is_sensitive(self, key: str) -> bool:
+        """Whether the value of a key is a secret, by its name."""
+        return is_sensitive(key) or (self._more is not None and self._more.search(key) is not None)
+
+    def text(self, text: str, report: Report | None = None) -> str:
+        """A text without secrets."""
+        if len(text) < _SHORTEST or text in self._clean:
+            return text
+        clean = self._text(text, Report() if report is None else report)
+        if len(text) <= _REMEMBERED_LENGTH and clean == text:
+            if len(self._clean) >= _REMEMBERED:
+                self._clean.clear()
+            self._clean.add(text)
+        return clean
+
+    def value(self, value: Any, report: Report | None = None) -> Any:
+        """A JSON value without secrets."""
+        return self._value(value, Report() if report is None else report, False)
+
+    def _text(self, text: str, report: Report) -> str:
+        if text.lstrip()[:1] in ("{", "["):
+            document = _document(text)
+            if document is not None:
+                return self._document(text, document, report)
+        text = mask_addresses(text, report.note)
+        text = mask_formats(text, report.note)
+        return mask_assignments(text, self._is_sensitive_in_text, report.note)
+
+    def _is_sensitive_in_text(self, key: str) -> bool:
+        return is_sensitive_in_text(key) or (
+            self._more is not None and self._more.search(key) is not None
+        )
+
+    def _document(self, text: str, document: Any, report: Report) -> str:
+        """JSON in a text: its own formatting stays unless something in it is masked."""
+        before = report.rules.total()
+        report.enter("$")
+        clean = self._value(document, report, False)
+        report.leave()
+        return text if report.rules.total() == before else json.dumps(clean)
+
+    def _value(self, value: Any, report: Report, by_column: bool) -> Any:
+        if isinstance(value, str):
+            return self.text(value, report)
+        if not isinstance(value, dict | list):
+            return value
+        if report.depth >= DEEPEST:
+            report.note("depth")
+            return MASK
+        if isinstance(value, list):
+            return self._list(value, report, by_column)
+        return self._object(value, report, by_column)
+
+    def _list(self, values: list[Any], report: Report, by_column: bool) -> list[Any]:
+        pairs = bool(values) and all(_is_pair(one) for one in values)
+        found = []
+        for index, one in enumerate(values):
+            report.enter(str(index))
+            if pairs and self.is_sensitive(one[0]):
+                found.append([one[0], self._secret(one[1], report)])
+            else:
+                found.append(self._value(one, report, by_column))
+            report.leave()
+        return found
+
+    def _object(self, values: dict[str, Any], report: Report, by_column: bool) -> dict[str, Any]:
+        labelled = not _LABELLED.isdisjoint(values) and self._is_labelled(values)
+        found = {}
+        for key, value in values.items():
+            shown = key if len(key) < _SHORTEST or key.isidentifier() else self._key(key, report)
+            report.enter(shown)
+            if labelled and key in _LABELLED:
+                found[shown] = self._secret(value, report)
+            else:
+                found[shown] = self._entry(key, value, report, by_column)
+            report.leave()
+        return found
+
+    def _key(self, key: str, report: Report) -> str:
+        return mask_formats(mask_addresses(key, report.note), report.note)
+
+    def _entry(self, key: str, value: Any, report: Report, by_column: bool) -> Any:
+        if isinstance(value, str) and key in _NAMES:
+            return self._name(value, report)
+        if key in _BY_COLUMN and isinstance(value, dict):
+            return self._value(value, report, True)
+        if self.is_sensitive(key) and not (by_column and isinstance(value, dict | list)):
+            return self._secret(value, report, plural=key.lower().endswith("tokens"))
+        return self._value(value, report, by_column)
+
+    def _name(self, name: str, report: Report) -> str:
+        """A name, which is masked alike in every event, so that lineage stays joined."""
+        name = mask_addresses(name, report.note)
+        return _PARAMETER.sub(lambda found: self._parameter(found, report), name)
+
+    def _parameter(self, found: re.Match[str], report: Report) -> str:
+        if not self._is_sensitive_in_text(found[2]) or is_empty(found[3]):
+            return found[0]
+        report.note("address")
+        return f"{found[1]}{MASK}"
+
+    def _is_labelled(self, values: dict[str, Any]) -> bool:
+        """Whether a value stands beside the name of a secret."""
+        labels = (values.get(label) for label in _LABELS)
+        return any(isinstance(label, str) and self.is_sensitive(label) for label in labels)
+
+    def _secret(self, value: Any, report: Report, *, plural: bool = False) -> Any:
+        """What stands under the name of a secret: every text and number in it."""
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str) and (value == MASK or not value or is_reference(value)):
+            return value
+        if plural and isinstance(value, int | float):
+            return value  # a count
+        if isinstance(value, dict | list) and report.depth < DEEPEST:
+            return self._secrets(value, report, plural)
+        report.note("key")
+        return MASK
+
+    def _secrets(self, value: Any, report: Report, plural: bool) -> Any:
+        places = value.items() if isinstance(value, dict) else enumerate(value)
+        found = []
+        for place, inner in places:
+            report.enter(str(place))
+            found.append((place, self._secret(inner, report, plural=plural)))
+            report.leave()
+        return dict(found) if isinstance(value, dict) else [one for _, one in found]
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and isinstance(value[0], str)
+
+
+def _document(text: str) -> Any:
+    try:
+        found = json.loads(text, object_pairs_hook=_distinct)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict | list) else None
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, unless one of its keys stands in it twice: the first would not be seen."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice in an object")
+    return found
+
+
+def has_duplicates(raw: bytes) -> bool:
+    """Whether a key stands twice in an object of a document that can be read."""
+    try:
+        json.loads(raw, object_pairs_hook=_distinct)
+    except ValueError:
+        return True
+    return False

@@ -1,0 +1,220 @@
+"""Secrets are masked, whatever they stand in; everything else stays as it is."""
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from re import _constants, _parser
+from typing import Any
+
+import pytest
+
+from headwater.openlineage.masking import (
+    FACET,
+    MASK,
+    Masker,
+    Report,
+    addresses,
+    assignments,
+    formats,
+    is_sensitive,
+    keys,
+    mask_event,
+    masked,
+    masker,
+    unmasked,
+    values,
+)
+
+_EXAMPLES = Path(__file__).with_name("masking_examples.txt")
+_ESCAPES = {"\\n": "\n", "\\t": "\t"}
+
+
+def read_examples() -> Iterator[Any]:
+    section = ""
+    for number, line in enumerate(_EXAMPLES.read_text(encoding="utf-8").splitlines(), 1):
+        if line.startswith("## "):
+            section = line.removeprefix("## ").split()[0]
+        elif line and not line.startswith("#"):
+            text = line.replace("¦", "")
+            text = re.sub(r"\\[nt]", lambda found: _ESCAPES[found[0]], text)
+            yield pytest.param(text, id=f"{section}:{number}")
+
+
+@pytest.mark.parametrize("marked", [*read_examples()])
+def test_what_is_marked_is_masked_and_nothing_else(marked: str) -> None:
+    text, expected = re.sub("[«»]", "", marked), re.sub("«[^»]*»", MASK, marked)
+    assert Masker().text(text) == expected
+    assert Masker().text(expected) == expected  # what was masked is not masked again
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "password", "Password", "dbPassword", "passWord", "PASSWD", "db_pass", "pass", "DB_PASS",
+        "passphrase", "secret", "clientSecret", "client-secret", "api.key", "apiKey", "APIKey",
+        "api_key", "x-api-key", "account.key", "private.key", "privateKey", "private_key", "token",
+        "accessToken", "AWS_SESSION_TOKEN", "credentials", "sasl.jaas.config", "Authorization",
+        "basic.auth.user.info", "connectionString", "session_id", "Set-Cookie", "MYSQL_PWD",
+        "fs.azure.account.key.a.dfs.core.windows.net", "fs.azure.sas.c.a.blob.core.windows.net",
+        "spark.hadoop.fs.s3a.secret.key", "ssl.keystore.key", "SharedAccessKey", "webhook_url",
+        "SCHEMA_REGISTRY_AUTH", "access_key_id", "userpass", "encryption.key", "otp", "jwt",
+    ],
+)  # fmt: skip
+def test_names_of_secrets(key: str) -> None:
+    assert is_sensitive(key)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "passenger_count", "pass_rate", "passed", "compass", "first_pass", "bypass", "secretary",
+        "tokenizer", "token_type", "token_count", "tokenUrl", "token.endpoint.url", "key", "keys",
+        "primary_key", "partition.key", "sort_key", "author", "authority", "oauth_provider",
+        "aws.credentials.provider", "credentials_file", "SharedAccessKeyName", "secret_name",
+        "secretArn", "password_policy", "password.enabled", "signature", "assignment", "design",
+        "user", "username", "info", "session", "connection", "string", "value", "accessor",
+    ],
+)  # fmt: skip
+def test_names_of_other_things(key: str) -> None:
+    assert not is_sensitive(key)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"tokens": None, "hasPassword": True}, {"tokens": None, "hasPassword": True}),
+        ({"password": 1234}, {"password": MASK}),
+        ({"tokens": 1234, "max_tokens": 512}, {"tokens": 1234, "max_tokens": 512}),
+        ({"password": ""}, {"password": ""}),
+        ({"password": "${env:P}"}, {"password": "${env:P}"}),
+        ({"password": "x${env:P}"}, {"password": MASK}),
+        ({"credentials": {"a": "x", "b": ["y", {"c": 1}]}},
+         {"credentials": {"a": MASK, "b": [MASK, {"c": MASK}]}}),
+        ({"name": "db.password", "value": "x"}, {"name": "db.password", "value": MASK}),
+        ({"key": "password", "default_value": "x"}, {"key": "password", "default_value": MASK}),
+        ({"name": "topics", "value": "x"}, {"name": "topics", "value": "x"}),
+        ([["db.password", "x"], ["user", "u"]], [["db.password", MASK], ["user", "u"]]),
+        (["password", "email"], ["password", "email"]),
+        ({"json": '{"password": "x"}'}, {"json": f'{{"password": "{MASK}"}}'}),
+        ({"json": '{"a": {"credentials": {"b": "x"}}}'},
+         {"json": f'{{"a": {{"credentials": {{"b": "{MASK}"}}}}}}'}),
+        ({"json": '{"password": "x", "password": null}'},
+         {"json": f'{{"password": "{MASK}", "password": null}}'}),
+        ({"postgres://u:p@h": 1}, {f"postgres://{MASK}@h": 1}),
+        ({"namespace": "postgres://u:p@h", "name": "basic words: token=x"},
+         {"namespace": f"postgres://{MASK}@h", "name": "basic words: token=x"}),
+        ({"name": "jdbc:x://h/d?password=x&a=b"}, {"name": f"jdbc:x://h/d?password={MASK}&a=b"}),
+        ({"schema": {"fields": [{"name": "password", "type": "string"}]}},
+         {"schema": {"fields": [{"name": "password", "type": "string"}]}}),
+        ({"columnLineage": {"fields": {"password": {"inputFields": []}}}},
+         {"columnLineage": {"fields": {"password": {"inputFields": []}}}}),
+        ({"schema": {"password": "x"}}, {"schema": {"password": MASK}}),
+        ({"columnLineage": {"fields": {"a": {"description": "aes_encrypt(a, 'k1')"}}}},
+         {"columnLineage": {"fields": {"a": {"description": f"aes_encrypt(a, '{MASK}')"}}}}),
+        ({"my_pin": "1234", "pin": "1"}, {"my_pin": MASK, "pin": "1"}),
+    ],
+)  # fmt: skip
+def test_values_are_masked_by_their_keys(value: Any, expected: Any) -> None:
+    assert Masker(("my_.*pin",)).value(value) == expected
+
+
+@pytest.mark.parametrize("depth", [90, 110, 350, 900, 5_000])
+@pytest.mark.parametrize("kind", ["object", "list", "text"])
+def test_what_lies_too_deep_is_masked(depth: int, kind: str) -> None:
+    value: Any = {"password": "hunter2"}
+    for _ in range(min(depth, 900)):
+        value = {"a": value} if kind != "list" else [value]
+    if kind == "text":
+        value = "[" * depth + json.dumps({"password": "hunter2"}) + "]" * depth
+    report = Report()
+    clean = Masker().value(value, report)
+    assert report.rules.total() == 1
+    assert "hunter2" not in str(clean)
+
+
+def test_an_event_says_what_was_masked_in_it() -> None:
+    event = {
+        "run": {"runId": "x", "facets": {"p": {"properties": {"a.password": "x", "b": "c"}}}},
+        "job": {"name": "j", "facets": {"sql": {"query": "ALTER USER a PASSWORD 'x'"}}},
+    }
+    clean, report = mask_event(Masker(), event)
+    facet = clean["run"]["facets"][FACET]
+    assert facet["rules"] == {"assignment": 1, "key": 1} == dict(report.rules)
+    assert facet["paths"] == ["run.facets.p.properties.a.password", "job.facets.sql.query"]
+    assert not mask_event(Masker(), clean)[1]
+    clean["job"]["facets"]["more"] = {"token": "x"}
+    again = mask_event(Masker(), clean)[0]["run"]["facets"][FACET]
+    assert again["rules"] == {"assignment": 1, "key": 2}
+    assert again["paths"] == [*facet["paths"], "job.facets.more.token"]
+
+
+def test_the_report_names_no_secret_and_has_an_end() -> None:
+    event = {"dataset": {"facets": {"f": {f"http://u:hunter2{n}@h": {"token": "hunter2"}
+                                          for n in range(500)}}}}  # fmt: skip
+    clean, report = mask_event(Masker(), event)
+    assert "hunter2" not in json.dumps(clean)
+    assert len(clean["dataset"]["facets"][FACET]["paths"]) <= masker.MOST_PATHS
+    assert report.rules["address"] == 500
+
+
+def test_a_configuration_is_masked_whatever_its_other_values_are() -> None:
+    config = {"db.password": "x", "nothing": None, "number": 5, "flag": True,
+              "reference": "${env:P}", "connection.user": "u",
+              "connection.url": "jdbc:postgresql://u:p@h/d"}  # fmt: skip
+    shown = masked(config)
+    assert shown == {**config, "db.password": MASK,
+                     "connection.url": f"jdbc:postgresql://{MASK}@h/d"}  # fmt: skip
+    assert unmasked(shown, config) == config
+    assert unmasked({**shown, "number": 6, "new": "y"}, config) == {
+        **config, "number": 6, "new": "y"
+    }  # fmt: skip
+
+
+_HOSTILE = [
+    "password", "password=", "password:", "password ", "password='", 'password="\\"', "password=[",
+    "password={", "password=${", "password=\n'", "token=a_token,", "token:f(", "token:map(",
+    "token \\\"", "(password=x)/", "('password',", "--token ", "(", '"', "'", "\\", "://", "://a:",
+    "://a:/", "://a:b@", "a:,", "@tcp(", "jdbc:oracle:thin:u/", "eyJ-", "sk-", "sk-a-", "bearer ",
+    "cookie:", "-----BEGIN PRIVATE KEY-----", "<password>", "<a>", "mysql a ", "curl -u ",
+    "create user ", "identified by ", "aes_encrypt(a", "urn:token:", "_type", "Ab", "x", " ", "\n",
+    '{"a":', "[", '["token",', "[[",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("part", _HOSTILE)
+def test_work_grows_with_the_length_of_a_text(part: str) -> None:
+    """Of eight times the text, the work is some eight times; were it the square, it were 64."""
+
+    def work(length: int) -> float:
+        text = (part * length)[:length]
+        began = time.thread_time()
+        Masker().text(text)
+        return time.thread_time() - began
+
+    small, large = (min(work(length) for _ in range(2)) for length in (10_000, 80_000))
+    assert large < 24 * max(small, 0.0005)
+
+
+def test_no_pattern_repeats_a_repetition() -> None:
+    """Only of such does the time grow without measure; what has no end takes one kind of letter."""
+    for module in (addresses, assignments, formats, keys, masker, values):
+        for name, pattern in vars(module).items():
+            if isinstance(pattern, re.Pattern):
+                _check(_parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE), name)
+
+
+def _check(parsed: Any, name: str) -> None:
+    for kind, argument in parsed:
+        if kind in (_constants.MAX_REPEAT, _constants.MIN_REPEAT):
+            _, most, inner = argument
+            if most == _constants.MAXREPEAT:
+                assert len(inner) == 1, name
+                assert inner[0][0] in (_constants.IN, _constants.ANY, _constants.NOT_LITERAL), name
+            _check(inner, name)
+        elif kind == _constants.SUBPATTERN:
+            _check(argument[-1], name)
+        elif kind == _constants.BRANCH:
+            for branch in argument[1]:
+                _check(branch, name)
