@@ -68,3 +68,9 @@ def test_the_reason_is_the_exception_that_the_users_code_raised(
     message: str, stack: str, reason: str
 ) -> None:
     assert failure_reason(message, stack) == reason
+
+
+@pytest.mark.parametrize("word", ["x", "x.", "PythonException", "PythonException: "])
+def test_a_message_of_a_million_letters_is_read(word: str) -> None:
+    message = word * (1_000_000 // len(word))
+    assert failure_reason(message)

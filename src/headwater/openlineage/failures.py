@@ -4,7 +4,8 @@ import re
 
 _TRACEBACK = "Traceback (most recent call last):"
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?:: .*)?")
-_WRAPPER = re.compile(r"(?:[\w.]+\.)?PythonException:\s*")
+# From the start of a word: tried at each of its letters, a long word would take for ever.
+_WRAPPER = re.compile(r"(?<![\w.])(?:[\w.]+\.)?PythonException:\s*")
 
 
 def failure_reason(message: str, stack_trace: str = "") -> str:
