@@ -54,6 +54,8 @@ A class takes facts, stores them as attributes and builds its own message; its h
 what to do. `exit_code` is the exit code of the command line.
 """
 
+from collections.abc import Sequence
+
 _NOT_FOUND = 404
 _ODD = "Check that this is the address of a lineage server"
 _REFUSED = {
@@ -97,18 +99,21 @@ class AmbiguousName(UsageError):
         listed = "".join(f"\n    {node}" for node in candidates)
         super().__init__(
             f"{text!r} fits {count} names",
-            hint=f"Give the node id of the one you mean, in quotes:{listed}",
+            hint=f"Give one of these, in quotes:{listed}",
         )
 
 
 class UnknownName(HeadwaterError):
     """A name that matches nothing on the server."""
 
-    def __init__(self, text: str, kinds: str) -> None:
-        self.text, self.kinds = text, kinds
+    def __init__(self, text: str, kinds: str, suggestions: Sequence[str] = ()) -> None:
+        self.text, self.kinds, self.suggestions = text, kinds, suggestions
+        listed = "".join(f"\n    {node}" for node in suggestions)
         super().__init__(
             f"no {kinds} has {text!r} in its name",
-            hint="Search for a shorter part of the name with `headwater search TEXT`",
+            hint=f"Names like it:{listed}"
+            if listed
+            else "Search for a shorter part of the name with `headwater search TEXT`",
         )
 
 

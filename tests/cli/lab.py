@@ -47,11 +47,15 @@ class Lab:
 
     def ask(self, *args: str) -> "Done":
         """Run the command line against the server, in this process."""
+        return self.run(*args, *([] if "--" in args else ["--server", self.url]))
+
+    def run(self, *args: str) -> "Done":
+        """Run the command line in this process."""
         out, err = StringIO(), StringIO()
         code: Any = 0
         with redirect_stdout(out), redirect_stderr(err):
             try:
-                main([*args, "--server", self.url])
+                main(args)
             except SystemExit as end:
                 code = end.code
         return Done(int(code or 0), out.getvalue(), err.getvalue())

@@ -166,20 +166,24 @@ class RawGraph(Struct):
     graph: list[Raw]
 
 
-class Found(Struct, rename="camel"):
-    """Something whose name was searched for; `field` where it is a column."""
+class Meant(Struct, rename="camel"):
+    """Something that a name means; `label` is a short name that means only this."""
 
     type: str
+    node_id: str
     name: str
     namespace: str
-    node_id: str
+    label: str
     field: str | None = None
 
 
-class Results(Struct):
-    """What was found."""
+class Resolution(Struct):
+    """What a name means, and what else it could mean."""
 
-    results: list[Found]
+    node: Meant | None
+    others: list[Meant]
+    total: int
+    suggestions: list[str]
 
 
 class EventRun(Struct, rename="camel"):

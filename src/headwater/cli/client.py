@@ -14,7 +14,6 @@ from headwater.cli.answers import (
     EventPage,
     Failure,
     FieldNode,
-    Found,
     GraphNode,
     Job,
     JobPage,
@@ -22,7 +21,7 @@ from headwater.cli.answers import (
     ListedRunPage,
     Name,
     RawGraph,
-    Results,
+    Resolution,
     RunPage,
 )
 from headwater.errors import RequestRefused, ServerUnreachable, UsageError
@@ -44,7 +43,12 @@ class Client:
         self.url = url.rstrip("/") if "://" in url else f"http://{url.rstrip('/')}"
         try:
             self._http = httpx.Client(
-                base_url=f"{self.url}/api/v1/", timeout=timeout, mounts=_HERE, headers=_signed()
+                base_url=f"{self.url}/api/v1/",
+                timeout=timeout,
+                mounts=_HERE,
+                headers=_signed(),
+                # Reading the certificates takes longer than most answers.
+                verify=not self.url.startswith("http://"),
             )
         except (httpx.InvalidURL, ValueError) as error:
             raise UsageError(
@@ -104,9 +108,10 @@ class Client:
         except httpx.TransportError as error:
             raise ServerUnreachable(self.url, str(error) or type(error).__name__) from None
 
-    def search(self, text: str, kind: str, limit: int) -> list[Found]:
-        """What has the text in its name, of the kind JOB, DATASET or FIELD."""
-        return self._get("search", Results, q=text, filter=kind, limit=limit).results
+    def resolve(self, name: str, types: str | None = None) -> Resolution:
+        """What a name means, among jobs, datasets and columns or only some of these types."""
+        given = {} if types is None else {"types": types}
+        return self._get("resolve", Resolution, name=name, **given)
 
     def job(self, node: NodeId) -> Job | None:
         """The job of a node id, wherever its namespace ends."""

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from headwater.cli.help import Command, Front
 from headwater.cli.options import AsJson
-from headwater.cli.output import note, out, write_json, write_table
+from headwater.cli.output import note, out, write_json, write_line, write_table
 from headwater.cli.platform import platform_address
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def logs(
         write_json(found)
         return
     for line in found:
-        out().print(Text(f"{line['at']} {line['level']:5} {line['message']}"), soft_wrap=True)
+        write_line(Text(f"{line['at']} {line['level']:5} {line['message']}"))
 
 
 def worker_at(url: str) -> "Connect":

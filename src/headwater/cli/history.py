@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 Node = Annotated[
     str,
     typer.Argument(
-        metavar="NODE", help="A node id (job:…, dataset:…, datasetField:…), or part of a name."
+        metavar="NODE", help="A name such as orders.price or topic:orders, or a node id."
     ),
 ]
 Depth = Annotated[int, typer.Option(min=1, metavar="N", help="Follow N jobs far.")]
@@ -37,7 +37,7 @@ def diff(
     """Show what changed in the graph between two times, and which run did it."""
     from headwater.cli.client import Client
     from headwater.cli.events import moment_of
-    from headwater.cli.output import note, out, write_json
+    from headwater.cli.output import note, write_json, write_line
     from headwater.cli.resolve import resolve
 
     params: dict[str, Any] = {"from": moment_of("--from", since), "depth": depth}
@@ -53,7 +53,7 @@ def diff(
         return
     lines = [*_lines(told)]
     for line in lines:
-        out().print(line, soft_wrap=True)
+        write_line(line)
     if not lines:
         note("nothing changed")
 
@@ -79,8 +79,10 @@ def _arrow(edge: dict[str, Any]) -> str:
 def _line(change: str, kind: str, what: str, told: dict[str, Any] | None) -> "Text":
     from rich.text import Text
 
+    from headwater.cli.output import escaped
+
     sign, style = _SIGNS[change]
-    line = Text.assemble((f"{sign} {kind:<6} ", style), what)
+    line = Text.assemble((f"{sign} {kind:<6} ", style), escaped(what))
     if told and told["at"]:
         run = f" by run {told['runId']}" if told["runId"] else ""
         line.append(f"  {told['at']}{run}", style="dim")
@@ -104,17 +106,15 @@ def origin(
 
 
 def _list(path: str, node: str, depth: int, as_csv: bool, as_json: bool, server: str) -> None:
-    import sys
-
     from headwater.cli.client import Client
-    from headwater.cli.output import note, state_text, write_json, write_table
+    from headwater.cli.output import note, state_text, write_json, write_table, write_text
     from headwater.cli.resolve import resolve
 
     with Client(server) as client:
         found = resolve(client, node)
         params = {"nodeId": f"{found.kind}:{found.rest}", "depth": depth}
         if as_csv:
-            sys.stdout.write(client.text(path, format="csv", **params).replace("\r\n", "\n"))
+            write_text(client.text(path, format="csv", **params).replace("\r\n", "\n"))
             return
         told = client.ask(path, **params)
     if as_json:

@@ -20,7 +20,7 @@ def lineage(
     node: Annotated[
         str,
         typer.Argument(
-            metavar="NODE", help="A node id (job:…, dataset:…, datasetField:…), or part of a name."
+            metavar="NODE", help="A name such as orders.price or topic:orders, or a node id."
         ),
     ],
     upstream: Annotated[bool, typer.Option("--upstream", help="Show what it comes from.")] = False,
@@ -52,7 +52,7 @@ def lineage(
     at = moment_of("--as-of", as_of) if as_of is not None else None
     ways = [way for way, wanted in zip(Way, (upstream, downstream), strict=True) if wanted]
     with Client(server) as client:
-        found = resolve(client, node, columns=columns)
+        found = resolve(client, node)
         look = _columns if columns or found.kind is NodeKind.FIELD else _nodes
         # One step further than is shown tells what lies beyond.
         picture = look(client, found, depth + 1, at)
@@ -108,11 +108,11 @@ def _draw(picture: "Picture", ways: list[Way], depth: int) -> None:
     from rich.text import Text
     from rich.tree import Tree
 
-    from headwater.cli.output import out
+    from headwater.cli.output import one_line, out
 
     console = out()
     for start in picture.starts:
-        drawn = Tree(picture.label(start), guide_style="dim")
+        drawn = Tree(one_line(picture.label(start)), guide_style="dim")
         for way in ways:
             side = drawn.add(Text(way.value, style="italic"))
             root = tree(picture.flow, start, way, depth, picture.counts)
@@ -135,10 +135,12 @@ def _grow(side: "Tree", root: Branch, picture: "Picture", way: Way, depth: int) 
 
 
 def _label(picture: "Picture", parent: str, child: Branch, way: Way) -> "Text":
+    from headwater.cli.output import one_line
+
     ends = (child.node, parent) if way is Way.UPSTREAM else (parent, child.node)
     label, step = picture.label(child.node), picture.step(*ends)
     if step:
         label.append("  ").append_text(step)
     if child.seen:
         label.append("  …seen above", style="dim italic")
-    return label
+    return one_line(label)

@@ -17,7 +17,7 @@ from headwater.cli.history import diff, impact, origin
 from headwater.cli.jobs import job, worker
 from headwater.cli.keys import key
 from headwater.cli.lineage import lineage
-from headwater.cli.output import err
+from headwater.cli.output import err, escaped
 from headwater.cli.runs import runs
 from headwater.cli.search import search
 from headwater.cli.server import server
@@ -84,7 +84,8 @@ def main(args: Sequence[str] | None = None) -> None:
 
 def _tell(error: HeadwaterError) -> None:
     console = err()
-    console.print(Text.assemble(("error:", "bold red"), " ", error.message), soft_wrap=True)
+    message = Text.assemble(("error:", "bold red"), " ", escaped(error.message))
+    console.print(message, soft_wrap=True)
     if error.hint:
         console.print(Text(f"  {error.hint}", style="dim"), soft_wrap=True)
 

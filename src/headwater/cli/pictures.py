@@ -10,7 +10,7 @@ from msgspec import Raw
 from rich.text import Text
 
 from headwater.cli.answers import FieldNode, GraphNode, InputField, Name, Transformation
-from headwater.cli.output import state_text
+from headwater.cli.output import escaped, state_text
 from headwater.openlineage.graph import Flow
 from headwater.openlineage.names import FieldName
 
@@ -61,7 +61,7 @@ class NodePicture:
     def label(self, node: str) -> Text:
         """A job with its state, a dataset with its size."""
         if node not in self._nodes:
-            return Text(node, style="bold")
+            return Text(escaped(node), style="bold")
         data = self._nodes[node].data
         if self.counts(node):
             words = [data.type.lower(), data.namespace]
@@ -100,7 +100,7 @@ class ColumnPicture:
     def label(self, node: str) -> Text:
         """A column with the dataset that has it."""
         if node not in self._nodes:
-            return Text(node, style="bold")
+            return Text(escaped(node), style="bold")
         data = self._nodes[node].data
         words = [data.field_type.lower()] if data.field_type else []
         return _line("column", f"{data.dataset}.{data.field}", None, data.namespace, *words)
@@ -110,7 +110,7 @@ class ColumnPicture:
         given = self._steps[origin, destination]
         told = Text(", ").join(_steps_of(given))
         if given.job:
-            told.append(f"{' · ' if told else ''}by {given.job.name}", style="dim")
+            told.append(f"{' · ' if told else ''}by {escaped(given.job.name)}", style="dim")
         return told
 
 
@@ -133,10 +133,10 @@ def starts_of_job(nodes: Mapping[str, tuple[FieldNode, Raw]], job: Name) -> list
 
 
 def _line(kind: str, name: str, state: Text | None, *words: str) -> Text:
-    line = Text.assemble((f"{kind} ", "dim"), (name, "bold"), "  ")
+    line = Text.assemble((f"{kind} ", "dim"), (escaped(name), "bold"), "  ")
     if state is not None:
         line.append_text(state).append(" · ", style="dim")
-    return line.append(" · ".join(words), style="dim")
+    return line.append(escaped(" · ".join(words)), style="dim")
 
 
 def _id(given: InputField) -> str:

@@ -1,59 +1,41 @@
-"""Finds what a name on the command line means: a node id as it stands, else by searching."""
+"""Finds what a name on the command line means; the server decides, and the choice is shown."""
 
-from typing import NamedTuple
-
-from headwater.cli.answers import Found
+from headwater.cli.answers import Meant, Resolution
 from headwater.cli.client import Client
+from headwater.cli.output import escaped, note, unescaped
 from headwater.errors import AmbiguousName, UnknownName, UsageError
 from headwater.openlineage.names import DatasetName, FieldName, JobName, NodeId, NodeKind
 
-_MOST = 200  # names that are looked through
 _LISTED = 12  # candidates that an error shows
-_FILTERS = {NodeKind.JOB: "JOB", NodeKind.DATASET: "DATASET", NodeKind.FIELD: "FIELD"}
-_WORDS = {"JOB": "job", "DATASET": "dataset", "FIELD": "column"}
-_ORDER = [("JOB", "DATASET"), ("FIELD",)]
+_ALSO = 4  # others that a note shows
 
 
-class Wanted(NamedTuple):
-    """What is looked for: a text, and the kinds of things it may name."""
-
-    text: str
-    kinds: tuple[str, ...]
-
-
-def resolve(client: Client, text: str, *, columns: bool = False) -> NodeId:
-    """The node that a text means; columns are looked at if asked for, or if nothing else fits.
+def resolve(client: Client, text: str) -> NodeId:
+    """The job, dataset or column that a name means; for a run its job.
 
     Raises: AmbiguousName, UnknownName.
     """
-    node = NodeId.parse(text)
-    if node is not None and node.kind is NodeKind.RUN:
-        raise UsageError(
-            f"{text!r} is a run, which has no lineage of its own",
-            hint="Ask for its job; `headwater events --run ID` shows what the run told",
-        )
-    if node is not None and any(True for _ in node.splits()):
-        return node
-    if node is not None:
-        return _search(client, [Wanted(node.rest, (_FILTERS[node.kind],))])
-    if columns:
-        return _search(client, [Wanted(text, ("JOB", "DATASET", "FIELD"))])
-    return _search(client, [Wanted(text, kinds) for kinds in _ORDER])
+    meant = _meant(client, text, None)
+    if meant is None:
+        node = NodeId.parse(text)
+        if node is not None and any(True for _ in node.splits()):
+            return node  # something of the past, or the answer says that there is no such node
+        raise _unknown(client, text, "job, dataset or column")
+    if meant.type == "RUN":
+        note(f"{text} is a run of the job {meant.name}")
+        return _parsed(str(JobName(meant.namespace, meant.name)))
+    return _parsed(meant.node_id)
 
 
 def resolve_job(client: Client, text: str) -> JobName:
-    """The job that a text means.
+    """The job that a name means.
 
     Raises: AmbiguousName, UnknownName.
     """
-    node = NodeId.parse(text)
-    if node is None or node.kind is not NodeKind.JOB or not [*node.splits()]:
-        rest = node.rest if node is not None and node.kind is NodeKind.JOB else text
-        node = _search(client, [Wanted(rest, ("JOB",))])
-    job = client.job(node)
-    if job is None:
-        raise UnknownName(node.rest, "job")
-    return JobName(job.id.namespace, job.id.name)
+    meant = _meant(client, text, "job")
+    if meant is None or meant.type not in ("JOB", "RUN"):
+        raise _unknown(client, text, "job")
+    return JobName(meant.namespace, meant.name)
 
 
 def shown_id(client: Client, node: NodeId) -> str:
@@ -72,49 +54,32 @@ def shown_id(client: Client, node: NodeId) -> str:
     return f"{node.kind}:{node.rest}"
 
 
-def _search(client: Client, ways: list[Wanted]) -> NodeId:
-    for wanted in ways:
-        found = _matches(client, wanted)
-        if found:
-            return _only(wanted.text, found)
-    kinds = [_WORDS[kind] for wanted in ways for kind in wanted.kinds]
-    told = f"{', '.join(kinds[:-1])} or {kinds[-1]}" if len(kinds) > 1 else kinds[0]
-    raise UnknownName(ways[0].text, told)
-
-
-def _matches(client: Client, wanted: Wanted) -> list[Found]:
-    """What fits; where something has exactly the name, only that."""
-    if not wanted.text.strip():
+def _meant(client: Client, text: str, types: str | None) -> Meant | None:
+    """What the server takes a name for, as it stands or as the commands print it."""
+    if not text.strip():
         raise UsageError("the name is empty", hint="Give a node id, a name or a part of one")
-    found: dict[str, Found] = {}
-    for kind in wanted.kinds:
-        for text in _queries(kind, wanted.text):
-            for one in client.search(text, kind, _MOST):
-                if _fits(one, wanted.text):
-                    found.setdefault(one.node_id, one)
-    exact = [one for one in found.values() if wanted.text in _names(one)]
-    return exact or [*found.values()]
+    for name in dict.fromkeys((text, unescaped(text))):
+        found = client.resolve(name, types)
+        if found.node is not None:
+            _tell_others(name, found.node, found)
+            return found.node
+        if found.others:
+            labels = [escaped(one.label) for one in found.others[:_LISTED]]
+            raise AmbiguousName(text, labels, max(0, found.total - _LISTED))
+    return None
 
 
-def _queries(kind: str, text: str) -> list[str]:
-    """A column may be given with its dataset, as `orders.price`."""
-    last = text.rpartition(".")[2]
-    return [text, last] if kind == "FIELD" and last not in ("", text) else [text]
+def _tell_others(text: str, node: Meant, found: Resolution) -> None:
+    if found.others:
+        also = ", ".join(one.label for one in found.others[:_ALSO])
+        more = f" and {found.total - 1 - _ALSO} more" if found.total - 1 > _ALSO else ""
+        note(f"{text} is {node.label}; also: {also}{more}")
 
 
-def _fits(one: Found, text: str) -> bool:
-    return any(text.lower() in name.lower() for name in _names(one))
+def _unknown(client: Client, text: str, kinds: str) -> UnknownName:
+    return UnknownName(text, kinds, [*map(escaped, client.resolve(text).suggestions)])
 
 
-def _names(one: Found) -> tuple[str, ...]:
-    return (one.name,) if one.field is None else (one.field, f"{one.name}.{one.field}")
-
-
-def _only(text: str, found: list[Found]) -> NodeId:
-    if len(found) > 1:
-        ids = [one.node_id for one in found]
-        raise AmbiguousName(text, ids[:_LISTED], len(ids) - _LISTED if len(ids) > _LISTED else 0)
-    node = NodeId.parse(found[0].node_id)
-    if node is None:
-        raise UnknownName(text, "node")
-    return node
+def _parsed(node_id: str) -> NodeId:
+    kind, _, rest = node_id.partition(":")
+    return NodeId(NodeKind(kind), rest, None)

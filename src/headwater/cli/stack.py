@@ -109,16 +109,15 @@ def down(
 
 def status(as_json: AsJson = False) -> None:
     """Show each service with its address, process, memory and uptime."""
-    from rich.console import Console
-
     from headwater.cli import stack_view
+    from headwater.cli.output import out
     from headwater.stack.state import running
 
     state = running(_settings().home)
     if as_json:
         typer.echo(stack_view.status_json(state))
     else:
-        Console().print(stack_view.status_table(state))
+        out().print(stack_view.status_table(state))
     if not state.healthy:
         raise typer.Exit(1)
 
@@ -129,13 +128,15 @@ def logs(
     lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many lines.")] = 100,
 ) -> None:
     """Show the end of a service's log."""
+    from headwater.cli.output import write_text
+
     folder = _settings().home / "logs"
     path = folder / f"{service}.log"
     if not path.is_file():
         known = ", ".join(sorted(file.stem for file in folder.glob("*.log"))) or "none yet"
         raise UsageError(f"{service!r} has no log", hint=f"There are logs of: {known}")
     for text in _tail(path, lines, follow=follow):
-        typer.echo(text, nl=False)
+        write_text(text)
 
 
 def env(
@@ -157,16 +158,15 @@ def env(
 
 def doctor(as_json: AsJson = False) -> None:
     """Say what this machine lacks to run the platform, and how to get it."""
-    from rich.console import Console
-
     from headwater.cli import stack_view
+    from headwater.cli.output import out
     from headwater.stack.doctor import examine
 
     findings = examine(_settings())
     if as_json:
         typer.echo(stack_view.findings_json(findings))
     else:
-        Console().print(stack_view.findings_table(findings))
+        out().print(stack_view.findings_table(findings))
     if any(finding.level == "missing" for finding in findings):
         raise typer.Exit(1)
 

@@ -114,37 +114,36 @@ def _followed(
 def _write(news: Iterator[tuple[str, dict[str, Any]]], url: str, as_json: bool) -> None:
     import sys
 
-    import msgspec
-
-    from headwater.cli.output import note, out
+    from headwater.cli.output import json_text, note, write_line
 
     for kind, data in news:
         if kind == "open":
             note(f"waiting for events at {url}; Ctrl-C ends")
         elif as_json:
-            sys.stdout.write(msgspec.json.encode({"event": kind, **data}).decode() + "\n")
+            sys.stdout.write(json_text({"event": kind, **data}) + "\n")
         else:
-            out().print(_line(kind, data), soft_wrap=True)
+            write_line(_line(kind, data))
         sys.stdout.flush()
 
 
 def _line(kind: str, data: dict[str, Any]) -> "Text":
     from rich.text import Text
 
-    from headwater.cli.output import state_text
+    from headwater.cli.output import escaped, state_text
 
     line = Text(f"{data.get('at', '-'):<24} ", style="dim")
+    name = escaped(data["job"]["name"]) if "job" in data else ""
     if kind in ("state", "run"):
-        line.append_text(state_text(data["state"])).append(f"  {data['job']['name']}", "default")
+        line.append_text(state_text(data["state"])).append(f"  {name}", "default")
         if data["error"]:
             line.append(f"  {failure_reason(data['error'])}", style="red")
     elif kind == "progress":
-        line.append(f"↻ {_rate(data)}  {data['job']['name']}", style="default")
+        line.append(f"↻ {_rate(data)}  {name}", style="default")
     elif kind == "graph":
         words = ", ".join(word.lower().replace("_", " ") for word in data["kinds"])
         nodes = data["nodeIds"]
         more = f" and {len(nodes) - 3} more" if len(nodes) > 3 else ""
-        line.append(f"◇ {words}: {', '.join(nodes[:3])}{more}", style="default")
+        line.append(f"◇ {words}: {', '.join(map(escaped, nodes[:3]))}{more}", style="default")
     else:
         line.append("some history was no longer held", style="yellow")
     return line
@@ -161,7 +160,7 @@ def _show(client: "Client", news: Iterator[tuple[str, dict[str, Any]]]) -> None:
     from rich.live import Live
     from rich.text import Text
 
-    from headwater.cli.output import out
+    from headwater.cli.output import one_line, out
 
     board: dict[str, dict[str, Any]] = {}
     lines = [Text(f"waiting for events at {client.url} …", style="dim")]
@@ -171,7 +170,7 @@ def _show(client: "Client", news: Iterator[tuple[str, dict[str, Any]]]) -> None:
                 known = board.pop(data["nodeId"], {})
                 board[data["nodeId"]] = {**known, **data}
             if kind not in ("open", "state", "progress"):
-                lines = [*lines, _line(kind, data)][-_NEWS:]
+                lines = [*lines, one_line(_line(kind, data))][-_NEWS:]
             live.update(Group(_table(board, client.url), Text(), *lines), refresh=True)
 
 
@@ -179,7 +178,7 @@ def _table(board: dict[str, dict[str, Any]], title: str) -> "Table":
     from rich.table import Table
     from rich.text import Text
 
-    from headwater.cli.output import state_text
+    from headwater.cli.output import escaped, state_text
 
     table = Table(box=None, title=title, title_justify="left", header_style="dim", pad_edge=False)
     for name in ("STATE", "JOB", "RATE", "SINCE"):
@@ -187,6 +186,9 @@ def _table(board: dict[str, dict[str, Any]], title: str) -> "Table":
     for data in reversed([*board.values()][-_SHOWN:]):
         rate = _rate(data) if "rows" in data else "-"
         table.add_row(
-            state_text(data.get("state", "RUNNING")), Text(data["job"]["name"]), rate, data["at"]
+            state_text(data.get("state", "RUNNING")),
+            Text(escaped(data["job"]["name"])),
+            rate,
+            data["at"],
         )
     return table

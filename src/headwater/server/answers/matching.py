@@ -1,10 +1,10 @@
 """Names that hold a text, or nearly: by an index of trigrams in either store.
 
 SQLite has one built in (FTS5); in PostgreSQL it is an index over an array of them, which
-needs no extension. What the index gives is ranked here, by the names alone.
+needs no extension. What the index gives is ranked here, by the names alone. Misspelt names are
+found by the index of words (`spelling`).
 """
 
-from functools import lru_cache
 from typing import NamedTuple
 
 from headwater.server.answers.reading import Reading
@@ -12,8 +12,6 @@ from headwater.server.answers.reading import Reading
 JOBS, DATASETS, FIELDS = "J", "D", "F"
 _LEAST = 3  # characters that an index of trigrams can look up
 _LOOKED = 2000  # names of which the best are chosen
-_LONG = 8  # letters of a text that is not short
-_NEAR = 0.5  # the part of its trigrams that a misspelt name must share
 LIKE = "LIKE ? ESCAPE '\\'"
 
 
@@ -40,15 +38,17 @@ def matches(reading: Reading, kind: str, text: str, most: int) -> list[Match]:
 
 def near_matches(reading: Reading, kind: str, text: str, most: int) -> list[Match]:
     """The names of a kind that are spelt nearly like a text, best first."""
-    text = text.lower()
-    if len(text) <= _LEAST:
-        return []
-    found = []
-    for target, name in _sharing(reading, kind, text):
-        likeness = _likeness(text, name.lower())
-        if likeness >= _NEAR:
-            found.append(Match((4, -likeness, len(name), name), target, name))
-    return sorted(found)[:most]
+    return [
+        Match((4, near.distance, len(near.name), near.name), near.target, near.name)
+        for near in reading.contents.spelling.near(reading.session, kind, text, most)
+    ]
+
+
+def ending(reading: Reading, kind: str, text: str) -> list[tuple[int, str]]:
+    """The names of a kind whose last part is a text: `orders` in `default/orders`."""
+    tails = (f"/{text}".lower(), f".{text}".lower())
+    found = dict(pair for tail in tails for pair in _holding(reading, kind, tail))
+    return [(target, name) for target, name in found.items() if name.lower().endswith(tails)]
 
 
 def _ranked(text: str, target: int, name: str) -> Match:
@@ -89,34 +89,3 @@ def _indexed(reading: Reading, kind: str, phrase: str) -> list[tuple[int, str]]:
         phrase, kind, _LOOKED,
     )  # fmt: skip
     return [(row[0], row[1]) for row in rows]
-
-
-def _sharing(reading: Reading, kind: str, text: str) -> list[tuple[int, str]]:
-    """Names that share some letters in a row with the text.
-
-    Four or five in a row, for three are in far too many names, and a slip of the pen leaves
-    some untouched.
-    """
-    size = 4 if len(text) < _LONG else 5
-    parts = sorted({text[i : i + size] for i in range(max(1, len(text) - size + 1))})
-    if reading.session.dialect == "sqlite":
-        phrases = ('"' + part.replace('"', '""') + '"' for part in parts)
-        return _indexed(reading, kind, " OR ".join(phrases))
-    which = " OR ".join(["headwater_grams(lower(text)) @> headwater_grams(?)"] * len(parts))
-    rows = reading.session.all(
-        f"SELECT target, text FROM search WHERE ({which}) AND kind = ? LIMIT ?",
-        *parts, kind, _LOOKED,
-    )  # fmt: skip
-    return [(int(target), name) for target, name in rows]
-
-
-@lru_cache(maxsize=4096)
-def grams(text: str) -> frozenset[str]:
-    """Every three letters in a row."""
-    return frozenset(text[i : i + 3] for i in range(max(1, len(text) - 2)))
-
-
-def _likeness(text: str, name: str) -> float:
-    """How much of the text's trigrams a name has."""
-    wanted = grams(text)
-    return len(wanted & grams(name)) / len(wanted)

@@ -13,6 +13,7 @@ from msgspec import Raw
 from headwater.openlineage.facets import Facets
 from headwater.openlineage.names import NodeId
 from headwater.openlineage.times import FOREVER
+from headwater.server.answers.spelling import Spelling
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.contents import Field, Mapping, read_fields, read_mapping
 from headwater.server.store.database import Database, Session
@@ -96,6 +97,7 @@ class Contents:
         self.namespaces: Kept[int, str] = Kept(4096)
         self.nodes: Kept[Any, Any] = Kept(16_384)
         self.facets: Kept[Any, Facets] = Kept(1024)
+        self.spelling = Spelling()
 
 
 class Reading(NamedTuple):

@@ -31,6 +31,11 @@ _DATASETS = (
     "JOIN namespace n ON n.id = d.namespace "
     "WHERE d.id = ANY(?) AND d.id = d.root AND NOT d.hidden"
 )
+# The datasets that go by some names, with the name that matched.
+_NAMED_DATASETS = (
+    "SELECT n.name, d.name, d.updated_at, m.id FROM dataset m JOIN dataset d ON d.id = m.root "
+    "JOIN namespace n ON n.id = d.namespace WHERE m.id = ANY(?) AND NOT d.hidden"
+)
 _JOBS = (
     "SELECT n.name, d.name, d.updated_at, d.id FROM job d "
     "JOIN namespace n ON n.id = d.namespace WHERE d.id = ANY(?) AND NOT d.hidden"
@@ -154,19 +159,20 @@ def _all(
 def _things(
     reading: Reading, kind: str, text: str, namespace: str | None, limit: int, match: _Find
 ) -> list[_Ranked]:
-    letter, sql = _NAMED[kind]
+    letter = _NAMED[kind][0]
     names = match(reading, letter, text, _MORE * limit + 20)
     ranks = {match.target: match for match in names}
+    sql = _NAMED_DATASETS if kind == "DATASET" else _JOBS
     sql, params = _narrowed(sql, Wanted(text, namespace=namespace))
     rows = reading.session.all(sql, [*ranks], *params)
     name = DatasetName if kind == "DATASET" else JobName
-    return [
-        (
-            _rank(ranks[number], updated, kind),
-            FoundThing(kind, str(name(space, told)), told, space, None, moment(updated), None),
-        )
-        for space, told, updated, number in rows
-    ]
+    best: dict[str, _Ranked] = {}  # a dataset may match by several of its names
+    for space, told, updated, number in rows:
+        id_ = str(name(space, told))
+        found = FoundThing(kind, id_, told, space, None, moment(updated), None)
+        ranked = (_rank(ranks[number], updated, kind), found)
+        best[id_] = min(ranked, best.get(id_, ranked), key=lambda one: one[0])
+    return [*best.values()]
 
 
 def _rank(match: Match, updated: int, kind: str) -> tuple[Any, ...]:

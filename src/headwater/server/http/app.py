@@ -38,6 +38,7 @@ from headwater.server.http.routes.lineage import Lineage
 from headwater.server.http.routes.listing import Listing
 from headwater.server.http.routes.overview import Overview
 from headwater.server.http.routes.pipelines import Pipelines
+from headwater.server.http.routes.resolve import Resolve
 from headwater.server.http.routes.run_lineage import RunLineage
 from headwater.server.http.routes.runs import Runs
 from headwater.server.http.routes.session import Session
@@ -84,6 +85,7 @@ _HANDLERS = (
     RunLineage,
     Tags,
     Search,
+    Resolve,
     Pipelines,
     KafkaTopics,
     Session,

@@ -1,0 +1,58 @@
+"""What a name means: the node that a person means by it, and what else it could be."""
+
+from typing import Annotated
+
+from litestar import Controller, Response, get
+from litestar.params import QueryParameter
+
+from headwater.openlineage.events import MAX_NAME
+from headwater.server.answers.resolve import TYPES, resolve
+from headwater.server.http.common import answer
+from headwater.server.http.errors import BadParameters, BadRequest
+from headwater.server.service import Service
+
+_LONGEST = 3 * MAX_NAME  # of a column's node id: its namespace, dataset and name
+
+
+class Resolve(Controller):
+    """What names mean."""
+
+    tags = ("Search",)
+    path = "/api/v1/resolve"
+
+    @get("/", sync_to_thread=True)
+    def get_resolution(
+        self,
+        service: Service,
+        name: Annotated[
+            str,
+            QueryParameter(
+                description="A node id, or a name of a job, dataset or column; with a kind before "
+                "it if wanted (table:, topic:, files:, dataset:, job:, column:)"
+            ),
+        ],
+        types: Annotated[
+            str | None, QueryParameter(description="Some of job, dataset and column; else all")
+        ] = None,
+    ) -> Response[bytes]:
+        """The node that a name means, and the others that have it.
+
+        `node` is empty where nothing has the name (then `suggestions` are spelt like it) and where
+        several have it only as a part of theirs (then `others` lists them).
+        """
+        if not name.strip():
+            raise BadParameters("query param name must not be blank")
+        if len(name) > _LONGEST:
+            raise BadParameters(f"query param name must have at most {_LONGEST} characters")
+        wanted = _types(types)
+        with service.reader.open() as reading:
+            return answer(resolve(reading, name, wanted))
+
+
+def _types(text: str | None) -> tuple[str, ...]:
+    if text is None:
+        return TYPES
+    wanted = tuple(word.strip().upper() for word in text.split(",") if word.strip())
+    if not wanted or not {*wanted} <= {*TYPES}:
+        raise BadRequest(detail="query param types must be some of ['job', 'dataset', 'column']")
+    return wanted
