@@ -39,14 +39,15 @@ _HERE: dict[str, httpx.BaseTransport | None] = {"all://127.0.0.1": None, "all://
 class Client:
     """A lineage server at an address; a context manager, as it holds a connection."""
 
-    def __init__(self, url: str, timeout: float = 60) -> None:
+    def __init__(self, url: str, timeout: float = 60, *, key: str | None = "") -> None:
+        """Connect with a key; "" is the key of the environment, and None is no key."""
         self.url = url.rstrip("/") if "://" in url else f"http://{url.rstrip('/')}"
         try:
             self._http = httpx.Client(
                 base_url=f"{self.url}/api/v1/",
                 timeout=timeout,
                 mounts=_HERE,
-                headers=_signed(),
+                headers=_signed(key),
                 # Reading the certificates takes longer than most answers.
                 verify=not self.url.startswith("http://"),
             )
@@ -206,9 +207,10 @@ class Client:
         return response
 
 
-def _signed() -> dict[str, str]:
-    """The key that the environment names, as a server that asks for one wants it."""
-    key = os.environ.get("HEADWATER_KEY") or os.environ.get("OPENLINEAGE_API_KEY")
+def _signed(key: str | None) -> dict[str, str]:
+    """The header that carries a key, as a server that asks for one wants it."""
+    if key == "":
+        key = os.environ.get("HEADWATER_KEY") or os.environ.get("OPENLINEAGE_API_KEY")
     return {"authorization": f"Bearer {key}"} if key else {}
 
 

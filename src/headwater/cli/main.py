@@ -83,11 +83,13 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _tell(error: HeadwaterError) -> None:
+    from headwater.openlineage.masking import mask_text
+
     console = err()
-    message = Text.assemble(("error:", "bold red"), " ", escaped(error.message))
+    message = Text.assemble(("error:", "bold red"), " ", escaped(mask_text(error.message)))
     console.print(message, soft_wrap=True)
     if error.hint:
-        console.print(Text(f"  {error.hint}", style="dim"), soft_wrap=True)
+        console.print(Text(f"  {mask_text(error.hint)}", style="dim"), soft_wrap=True)
 
 
 if __name__ == "__main__":

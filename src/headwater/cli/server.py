@@ -105,6 +105,7 @@ def server(
     ] = None,
 ) -> None:
     """Run the lineage server: OpenLineage in, Marquez's API out."""
+    from headwater.openlineage.masking import mask_logs
     from headwater.server.http.serve import serve
     from headwater.server.settings import parse_aliases, parse_clusters, parse_span, read_settings
     from headwater.server.topics.places import parse_places
@@ -128,7 +129,7 @@ def server(
     logging.basicConfig(
         level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s"
     )
-    logging.getLogger("alembic").setLevel(logging.WARNING)
+    mask_logs()
     serve(settings, _announce)
 
 

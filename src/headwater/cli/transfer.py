@@ -1,6 +1,7 @@
 """`headwater export` and `headwater import`: all events out of a server, and into one."""
 
 import hashlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
@@ -109,7 +110,8 @@ def _from_marquez(
     if place.exists():
         cursor = msgspec.json.decode(place.read_bytes(), type=Cursor)
     bad = 0
-    with Client(url) as marquez:
+    # The key of the environment is that of the target, and nobody else's business.
+    with Client(url, key=os.environ.get("MARQUEZ_API_KEY")) as marquez:
         for page, after in pages(marquez, cursor, None):
             bad += _send(target, [bytes(raw) for raw in page])
             place.write_bytes(msgspec.json.encode(after))

@@ -52,15 +52,15 @@ def create(
 def list_(store: Store = STORE, as_json: AsJson = False) -> None:
     """List webhooks."""
     from headwater.cli.output import note, write_json, write_table
-    from headwater.server.store.hooks import list_hooks
+    from headwater.server.store.hooks import list_hooks, origin
 
     with opened(store) as database, database.reading() as session:
         found = list_hooks(session)
     if as_json:
-        write_json([{"name": h.name, "url": h.url, "on": sorted(h.kinds), "node": h.node}
+        write_json([{"name": h.name, "url": origin(h.url), "on": sorted(h.kinds), "node": h.node}
                     for h in found])  # fmt: skip
     elif found:
-        rows = [[h.name, h.url, ",".join(sorted(h.kinds)), h.node or "-"] for h in found]
+        rows = [[h.name, origin(h.url), ",".join(sorted(h.kinds)), h.node or "-"] for h in found]
         write_table(["NAME", "URL", "ON", "NODE"], rows)
     else:
         note("no webhooks")
@@ -84,20 +84,21 @@ def call(name: Name, store: Store = STORE) -> None:
 
     from headwater.cli.output import note
     from headwater.server.live.webhooks import request
-    from headwater.server.store.hooks import find_hook
+    from headwater.server.store.hooks import find_hook, origin
 
     with opened(store) as database:
         hook = find_hook(database, name)
+    place = origin(hook.url)
     body, headers = request(hook, {"id": f"{hook.id}-test", "type": "test", "data": {}})
     try:
         answer = httpx.post(hook.url, content=body, headers=headers, timeout=10)
     except httpx.HTTPError as error:
         raise HeadwaterError(
-            f"{hook.url} does not answer: {error}", hint="Check the address"
+            f"{place} does not answer: {error}", hint="Check the address"
         ) from None
     if not answer.is_success:
         raise HeadwaterError(
-            f"{hook.url} answered {answer.status_code}",
+            f"{place} answered {answer.status_code}",
             hint="It is to answer 2xx; other answers are tried again",
         )
-    note(f"{hook.url} answered {answer.status_code}")
+    note(f"{place} answered {answer.status_code}")

@@ -1,11 +1,15 @@
 """Secrets in configurations: `${env:NAME}` and `${file:PATH:KEY}`, read as late as possible."""
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 from headwater.errors import SecretMissing
-from headwater.openlineage.masking import MASK, REFERENCE, is_sensitive
+from headwater.openlineage.masking import MASK, REFERENCE, is_sensitive, mask_text
+
+_SHORT = 4
 
 
 def resolve(text: str, environ: Mapping[str, str]) -> str:
@@ -19,20 +23,33 @@ def resolve(text: str, environ: Mapping[str, str]) -> str:
 
 
 def scrubbed(text: str, values: Mapping[str, str], environ: Mapping[str, str]) -> str:
-    """A text, such as a stack trace, without any secret of a configuration."""
-    for secret in set(_secrets(values, environ)):
-        text = text.replace(secret, MASK)
-    return text
+    """A text, such as a stack trace, without any secret of a configuration or of the text's own."""
+    for secret in sorted({*_secrets(values, environ)}, key=len, reverse=True):
+        for written in {secret, quote(secret, safe="")}:
+            text = _replaced(text, written)
+    return mask_text(text)
+
+
+def _replaced(text: str, secret: str) -> str:
+    # A secret of two letters stands in many words.
+    if len(secret) >= _SHORT:
+        return text.replace(secret, MASK)
+    return re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", MASK, text)
 
 
 def _secrets(values: Mapping[str, str], environ: Mapping[str, str]) -> Iterator[str]:
+    """What sensitive keys hold, and what references with sensitive names lead to."""
     for key, value in values.items():
-        if not is_sensitive(key):
-            continue
-        try:
-            known = resolve(value, environ)
-        except SecretMissing:
-            continue
+        if is_sensitive(key):
+            yield from _resolved(value, environ)
+        for found in REFERENCE.finditer(value):
+            if is_sensitive(found[2]):
+                yield from _resolved(found[0], environ)
+
+
+def _resolved(value: str, environ: Mapping[str, str]) -> Iterator[str]:
+    with contextlib.suppress(SecretMissing):
+        known = resolve(value, environ)
         if known:
             yield known
 

@@ -11,6 +11,7 @@ from typing import Any
 import uvicorn
 from pyspark.sql import SparkSession
 
+from headwater.openlineage.masking import mask_logs
 from headwater.pipeline.observe import observe
 from headwater.pipeline.settings import Settings
 from headwater.pipeline.worker.api import make_app
@@ -48,7 +49,7 @@ def serve(master: str, host: str, port: int, state: str, conf: Mapping[str, str]
     """Serve; SIGTERM and Ctrl-C end the queries first, so that nothing is cut short."""
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("py4j").setLevel(logging.WARNING)
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    mask_logs()
     # The server raises the signal again when it has ended; only then are the queries ended.
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -65,6 +66,7 @@ def serve(master: str, host: str, port: int, state: str, conf: Mapping[str, str]
                 make_app(worker, f"{host}:{port}"),
                 host=host,
                 port=port,
+                log_config=None,
                 log_level="warning",
                 access_log=False,
                 timeout_graceful_shutdown=30,

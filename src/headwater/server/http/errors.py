@@ -10,6 +10,7 @@ from litestar.enums import ParamType
 from litestar.exceptions import HTTPException, ValidationException
 
 from headwater.errors import EventRejected, HeadwaterError
+from headwater.openlineage.masking import Masker
 
 _log = logging.getLogger(__name__)
 
@@ -38,8 +39,16 @@ class BadParameters(HTTPException):
         super().__init__(detail="; ".join(errors), extra=list(errors))
 
 
+_masker = Masker()
+
+
 def _json(status: int, body: Any) -> Response[bytes]:
-    return Response(msgspec.json.encode(body), status_code=status, media_type=MediaType.JSON)
+    return Response(_encode(body), status_code=status, media_type=MediaType.JSON)
+
+
+def _encode(body: Any) -> bytes:
+    """A body whose messages hold no secret: addresses of stores and clusters are in them."""
+    return msgspec.json.encode(_masker.value(body))
 
 
 def on_http(_: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
@@ -101,9 +110,9 @@ def on_known(_: Request[Any, Any, Any], error: HeadwaterError) -> Response[bytes
 def describe(error: HeadwaterError) -> tuple[int, bytes]:
     """The status and the body by which an error of ours is told."""
     if isinstance(error, EventRejected):
-        return 422 if error.field else 400, msgspec.json.encode({"errors": [error.message]})
+        return 422 if error.field else 400, _encode({"errors": [error.message]})
     body = {"code": 503, "message": error.message, "hint": error.hint}
-    return 503, msgspec.json.encode(body)
+    return 503, _encode(body)
 
 
 def _plain(error: HeadwaterError) -> Response[bytes]:

@@ -39,6 +39,7 @@ def serve(settings: Settings, started: Callable[[Started], None] = lambda _: Non
     settle()
     config = uvicorn.Config(
         app,
+        log_config=None,  # everything is logged through the root logger, which masks secrets
         log_level=settings.log_level,
         access_log=False,
         http=protocol(ConnectionLimits(settings.max_connections, settings.request_timeout)),

@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import msgspec
 
+from headwater.openlineage.masking import mask_text
 from headwater.server.answers.reading import Reader
 from headwater.server.live.feed import Item, nodes_about, write
 from headwater.server.store.feed import (
@@ -141,5 +142,5 @@ async def _call(client: httpx.AsyncClient, hook: Hook, told: dict[str, Any]) -> 
     try:
         answer = await client.post(hook.url, content=body, headers=headers)
     except httpx.HTTPError as error:
-        return str(error) or type(error).__name__
+        return mask_text(str(error)) or type(error).__name__
     return None if answer.is_success else f"it answered {answer.status_code}"

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Iterable
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from headwater.errors import UsageError
 from headwater.openlineage.times import now
@@ -49,8 +50,14 @@ def create_hook(
             "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             name, url, secret, ",".join(wanted), node, feed_ends(session)[1], 0, now(),
         )  # fmt: skip
-        note(session, "command line", "webhook created", name, url.partition("?")[0])
+        note(session, "command line", "webhook created", name, origin(url))
     return secret
+
+
+def origin(url: str) -> str:
+    """The scheme and host of an address; its user, path and query may be secrets."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 def delete_hook(database: Database, name: str) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from headwater.errors import UsageError
+from headwater.openlineage.masking import mask_text
 from headwater.openlineage.times import now
 from headwater.server.store.database import Database, Session
 
@@ -92,10 +93,10 @@ def list_keys(session: Session) -> dict[bytes, Key]:
 
 
 def note(session: Session, who: str, action: str, target: str, detail: str) -> None:
-    """Write down who did what."""
+    """Write down who did what; an address in it may hold credentials."""
     session.run(
         "INSERT INTO audit (at, who, action, target, detail) VALUES (?, ?, ?, ?, ?)",
-        now(), who, action, target, detail,
+        now(), who, action, mask_text(target), mask_text(detail),
     )  # fmt: skip
 
 

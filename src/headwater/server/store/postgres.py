@@ -99,7 +99,7 @@ class PostgresDatabase:
             self._pool.open(wait=True, timeout=10)
         except (PoolTimeout, psycopg.Error) as error:
             self._pool.close()
-            raise StoreUnreachable(self.name, str(error).partition("\n")[0]) from error
+            raise StoreUnreachable(self.name, _reason(error)) from error
 
     @contextmanager
     def reading(self) -> Iterator[PostgresSession]:
@@ -164,3 +164,10 @@ class PostgresDatabase:
     def close(self) -> None:
         """Close every connection."""
         self._pool.close()
+
+
+def _reason(error: Exception) -> str:
+    """Why the database was not reached; of an address that cannot be parsed nothing is repeated."""
+    if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
+        return "the address cannot be parsed; encode special characters in it (%40 for @)"
+    return mask_text(str(error).partition("\n")[0])
