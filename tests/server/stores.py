@@ -41,6 +41,14 @@ class Stores:
         self._sql(f"CREATE DATABASE {name} TEMPLATE made")
         return self._url(name)
 
+    def new_empty(self, kind: str) -> str:
+        """The address of a store without tables."""
+        name = f"store_{next(self._numbers)}"
+        if kind == "sqlite":
+            return f"sqlite:///{self._folder / name}.db"
+        self._sql(f"CREATE DATABASE {name}")
+        return self._url(name)
+
     def drop(self, url: str) -> None:
         """Be done with a store."""
         if url.startswith("sqlite:///"):

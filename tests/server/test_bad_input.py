@@ -49,7 +49,7 @@ def changed(event: Event, path: str, value: Any = None, *, drop: bool = False) -
 
 GOOD = run_event("START", 1, inputs=["a"], outputs=[dataset("b", schema=schema("x"))])
 
-MISSING = ["eventTime", "eventType", "job", "run.runId", "job.namespace", "job.name",
+MISSING = ["eventTime", "job", "run.runId", "job.namespace", "job.name",
            "inputs.0.namespace", "outputs.0.name"]  # fmt: skip
 WRONG: list[tuple[str, Any]] = [
     ("eventTime", 12), ("eventTime", None), ("eventTime", "yesterday"), ("eventTime", ""),
@@ -57,7 +57,7 @@ WRONG: list[tuple[str, Any]] = [
     ("eventTime", "2026-03-02T25:00:00Z"), ("eventTime", "2026-03-02T08:00:00+99:00"),
     ("eventTime", "0000-01-01T00:00:00Z"), ("eventTime", "9999-12-31T23:59:59-12:00"),
     ("eventTime", "٢٠٢٦-03-02T08:00:00Z"),
-    ("eventType", "PAUSE"), ("eventType", ""), ("eventType", 1), ("eventType", None),
+    ("eventType", "PAUSE"), ("eventType", ""), ("eventType", 1),
     ("run", []), ("run", "x"), ("run.runId", "not-a-uuid"), ("run.runId", ""), ("run.runId", 1),
     ("run.runId", "12345678-1234-1234-1234-1234567890123"), ("run.facets", []),
     ("run.facets", {"x": 1}), ("run.facets", {"x": [1]}),

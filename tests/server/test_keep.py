@@ -1,5 +1,6 @@
 """Old events and runs go; the graph stays, that of now and that of then."""
 
+import random
 from typing import Any
 
 import pytest
@@ -8,10 +9,21 @@ from headwater.errors import UsageError
 from headwater.openlineage.times import parse_moment
 from headwater.server.settings import DEFAULT_ALIASES, parse_span
 from headwater.server.store.aliases import AliasRules
+from headwater.server.store.log import read_bodies
 from headwater.server.store.prune import prune
 from headwater.server.store.store import Store
 from server.conftest import OpenApi
-from server.events import as_bytes, comes_from, dataset, facet, lineage, minute, run_event, schema
+from server.events import (
+    as_bytes,
+    comes_from,
+    dataset,
+    facet,
+    lineage,
+    minute,
+    run_event,
+    run_id,
+    schema,
+)
 
 _LONG = "some words that are said each time and make the event long enough to be compressed. " * 9
 
@@ -94,3 +106,54 @@ def test_a_span_is_read_as_people_write_it() -> None:
         7_776_000, 43_200, 90, 1_209_600, 0]  # fmt: skip
     with pytest.raises(UsageError):
         parse_span("soon")
+
+
+def _small(number: int) -> list[dict[str, Any]]:
+    """Events too small to be compressed against others: of a run, and of a job."""
+    job = {"namespace": "n", "name": "small"}
+    run = {"runId": run_id(f"s{number}")}
+    return [
+        {"eventType": "START", "eventTime": minute(number % 50), "run": run, "job": job},
+        {"eventType": "COMPLETE", "eventTime": minute(number % 50 + 1), "run": run, "job": job},
+        {"eventTime": minute(number / 6), "job": {"namespace": "n", "name": "declared"},
+         "inputs": [{"namespace": "n", "name": "d"}]},
+    ]  # fmt: skip
+
+
+def test_small_events_go_too(store_url: str) -> None:
+    """Each is stored alone, and no event that stays needs it."""
+    store = Store(store_url, AliasRules(DEFAULT_ALIASES))
+    try:
+        events = [event for number in range(250) for event in _small(number)]
+        store.ingest([store.read(as_bytes(event)) for event in events]).result()
+        with store.database.reading() as session:
+            ((alone,),) = session.all("SELECT count(*) FROM event WHERE base IS NULL")
+        assert alone > 700
+        prune(store, parse_moment(minute(100)))
+        with store.database.reading() as session:
+            ((stayed,),) = session.all("SELECT count(*) FROM event")
+            ((runs,),) = session.all("SELECT count(*) FROM run")
+        assert stayed <= 3
+        assert runs <= 4
+    finally:
+        store.close()
+
+
+def test_no_server_compresses_against_what_another_deleted(store_url: str) -> None:
+    """Two writers on one store, each with bases at hand, while either prunes."""
+    one, two = (Store(store_url, AliasRules(DEFAULT_ALIASES)) for _ in range(2))
+    chance = random.Random(5)
+    try:
+        for number in range(60):
+            store = chance.choice([one, two])
+            words = facet(description=_LONG)
+            event = run_event("RUNNING", number, run=f"r{number % 3}", documentation=words)
+            store.ingest([store.read(as_bytes(event))]).result()
+            if number % 7 == 6:
+                prune(chance.choice([one, two]), parse_moment(minute(number - 3)))
+            with one.database.reading() as session:
+                seqs = [seq for (seq,) in session.all("SELECT seq FROM event")]
+                assert len(read_bodies(session, seqs)) == len(seqs)
+    finally:
+        one.close()
+        two.close()

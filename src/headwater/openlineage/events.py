@@ -191,10 +191,8 @@ def _moment(text: str) -> Moment:
 
 
 def _kind(body: Body) -> EventType:
-    if body.run is None:
+    if body.run is None or body.event_type is None:  # which a run event may leave out
         return EventType.OTHER
-    if body.event_type is None:
-        raise EventRejected("eventType", f"is missing; use one of {', '.join(EventType)}")
     try:
         return EventType(body.event_type.upper())
     except ValueError:
@@ -223,9 +221,15 @@ def _part(dataset: _Dataset, where: str) -> DatasetPart:
         where,
         _digest(dataset.facets, "schema"),
         _digest(dataset.facets, "columnLineage"),
-        text_of(dataset.facets or _EMPTY, "dataSource", "name") or None,
+        _source(dataset.facets or _EMPTY),
         text_of(dataset.facets or _EMPTY, "dataSource", "uri"),
     )
+
+
+def _source(facets: Facets) -> str | None:
+    """The name of the data source; none where it is too long for one."""
+    name = text_of(facets, "dataSource", "name")
+    return name if name and len(name.encode()) <= 2 * MAX_NAME else None
 
 
 def _digest(facets: Facets | None, name: str) -> bytes | None:

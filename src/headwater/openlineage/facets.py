@@ -6,14 +6,16 @@ columnLineage, symlinks, parent) must be well formed; the others are read lenien
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import Meta, Raw, Struct
 
 from headwater.errors import EventRejected
 
 Facets = dict[str, Raw]
+# JSON that is well formed may yet hold half of a surrogate pair, or be nested too deeply.
+_UNREADABLE = (msgspec.DecodeError, RecursionError)
 
 
 class SchemaField(Struct, omit_defaults=True):
@@ -112,6 +114,9 @@ class LeaseFacet(Struct):
     seconds: float
 
 
+_Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+
+
 class SourceProgress(Struct, rename="camel"):
     """One source of a streaming query: where reading stood before, and stands now."""
 
@@ -124,7 +129,7 @@ class SourceProgress(Struct, rename="camel"):
 class ProgressFacet(Struct, rename="camel"):
     """`headwater_progress`: how far a streaming query is."""
 
-    rows: int = 0
+    rows: _Int64 = 0
     input_rows_per_second: float | None = None
     processed_rows_per_second: float | None = None
     watermark: str | None = None
@@ -155,7 +160,7 @@ def read_strictly(facets: Facets, name: str, where: str) -> Any:
         return None
     try:
         return _STRICT[name].decode(raw)
-    except msgspec.ValidationError as error:
+    except _UNREADABLE as error:
         what, _, path = str(error).partition(" - at `$")
         raise EventRejected(f"{where}.facets.{name}{path.rstrip('`')}", what) from None
 
@@ -167,12 +172,12 @@ def read_leniently(facets: Facets, name: str) -> Any:
         return None
     try:
         return _LENIENT[name].decode(raw)
-    except msgspec.ValidationError:
+    except _UNREADABLE:
         return None
 
 
 class _Values(Struct):
-    deleted: bool | UnsetType = msgspec.field(default=UNSET, name="_deleted")
+    deleted: Any = msgspec.field(default=None, name="_deleted")
 
 
 _values = msgspec.json.Decoder(_Values)
@@ -184,7 +189,12 @@ def is_absent(raw: "Raw | bytes") -> bool:
     text = bytes(raw)
     if text == b"null":
         return True
-    return b'"_deleted"' in text and _values.decode(text).deleted is True
+    if b'"_deleted"' not in text:
+        return False
+    try:
+        return _values.decode(text).deleted is True
+    except _UNREADABLE:
+        return False
 
 
 def text_of(facets: Facets, name: str, key: str) -> str | None:
@@ -198,7 +208,13 @@ def _texts(raw: bytes) -> dict[str, str]:
     """The strings of a small facet; the same ones come with every event."""
     if is_absent(raw):
         return {}
-    return {k: v for k, v in _anything.decode(raw).items() if isinstance(v, str) and "\0" not in v}
+    try:
+        told = _anything.decode(raw)
+    except _UNREADABLE:
+        return {}
+    return {
+        key: value for key, value in told.items() if isinstance(value, str) and "\0" not in value
+    }
 
 
 def flat_fields(fields: list[SchemaField], prefix: str = "") -> Iterator[tuple[str, SchemaField]]:

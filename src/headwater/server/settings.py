@@ -29,6 +29,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     mask: tuple[str, ...] = ()
     consume: tuple[str, ...] = ()
     keep: float = 0.0
+    clock_tolerance: float = 3600.0
     open: bool = False
     rate: float = 0.0
     cors: tuple[str, ...] = ()
@@ -65,7 +66,7 @@ def parse_span(text: str) -> float:
     if match is None and text.strip() in ("0", ""):
         return 0.0
     if match is None:
-        raise UsageError(f"{text!r} is no length of time", hint="Write --keep as 90d, 12h or 30m")
+        raise UsageError(f"{text!r} is no length of time", hint="Write it as 90d, 12h or 30m")
     return float(match[1]) * _UNITS[match[2]]
 
 
@@ -134,6 +135,7 @@ _VARIABLES = {
     "mask": parse_list,
     "consume": str.split,
     "keep": parse_span,
+    "clock_tolerance": parse_span,
     "open": parse_switch,
     "rate": float,
     "cors": parse_list,

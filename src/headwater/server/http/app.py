@@ -107,7 +107,8 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
 
     Raises: UnknownStore, StoreUnreachable.
     """
-    store = Store(settings.store, AliasRules(settings.aliases), Scrubber(settings.mask))
+    rules, scrubber = AliasRules(settings.aliases), Scrubber(settings.mask)
+    store = Store(settings.store, rules, scrubber, settings.clock_tolerance)
     store.writer.change(_first_namespace).result()
     live = Live(store.database, settings.live_check)
     store.writer.committed, store.writer.rested = live.nudge, give_back
@@ -227,6 +228,7 @@ async def _watch_leases(store: Store, every: float) -> None:
         await asyncio.sleep(every)
         try:
             LAPSED.inc(await asyncio.to_thread(store.expire_leases))
+            await asyncio.to_thread(store.apply_deferred)
         except Exception:
             _log.exception("leases could not be checked")
 

@@ -21,6 +21,7 @@ from headwater.server.store.tables import INPUT, OUTPUT
 from headwater.server.store.unit import Unit
 
 LAPSE = "headwater_lapse"  # the facet by which the server's own ABORT is known
+_LONGEST_LEASE = 100 * 365 * 86_400  # seconds; what is longer never runs out
 DECLARATION = "DECLARED"  # the state of the row that stands for a job event
 
 
@@ -81,7 +82,8 @@ class RunApplier:
         facets = event.run_facets
         if is_latest(run.facets, "headwater_lease", stamp):
             lease: LeaseFacet | None = read_strictly(facets, "headwater_lease", "run")
-            run.lease = int(lease.seconds * 1_000_000) if lease and lease.seconds > 0 else None
+            seconds = min(lease.seconds, _LONGEST_LEASE) if lease else 0
+            run.lease = int(seconds * 1_000_000) if seconds > 0 else None
         if is_latest(run.facets, "nominalTime", stamp):
             run.nominal_start = _time_of(text_of(facets, "nominalTime", "nominalStartTime"))
             run.nominal_end = _time_of(text_of(facets, "nominalTime", "nominalEndTime"))

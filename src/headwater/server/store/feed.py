@@ -24,6 +24,7 @@ NAMES_JOINED = "NAMES_JOINED"
 MOST_NODES = 1000  # told of one commit; a load of a whole store changes everything
 MOST_ERROR = 2000  # characters of why a run failed
 
+_LONGEST_ID = 128  # characters of a snapshot's id; Iceberg's are numbers
 _SHORT = 512  # bytes that are not worth compressing
 _LEVEL = 1
 
@@ -126,7 +127,7 @@ class Feed:
         rate = told.processed_rows_per_second or told.input_rows_per_second
         lag = max(lags, default=None)
         self.entries.append(Progress(run, *job, event.time, told.rows, rate, lag, told.watermark))
-        return [*dict.fromkeys(told.snapshots or ())]
+        return [*dict.fromkeys(id_ for id_ in told.snapshots or () if len(id_) <= _LONGEST_ID)]
 
     def graph(self, kind: str, at: int, *, job: int = 0, dataset: int = 0) -> None:
         """Note that the graph changed around a job, a dataset or both."""

@@ -16,6 +16,8 @@ _LEVEL = 1  # against a base, higher levels only cost time
 _ROOM = 48 * 2**20  # bytes of bases kept at hand
 _TABLE = 2**16  # bytes that a base takes beside two copies of its body
 _LARGEST = 2**18  # a larger body serves no other as base
+# Microseconds for which a base is used: whatever is compressed against it keeps it in the store.
+_LONGEST_USE = 86_400 * 1_000_000
 _WORSE_THAN = 8  # a base is given up when the result is over an eighth of the body
 
 
@@ -25,6 +27,7 @@ class _Base(NamedTuple):
     seq: int
     content: zstd.ZstdCompressionDict
     size: int
+    since: int
 
 
 class Compressor:
@@ -38,26 +41,28 @@ class Compressor:
         self._bases: OrderedDict[int, dict[str, _Base]] = OrderedDict()
         self._room = _ROOM
 
-    def pack(self, job: int, kind: str, seq: int, body: bytes) -> tuple[int | None, bytes]:
+    def pack(
+        self, job: int, kind: str, seq: int, body: bytes, clock: int
+    ) -> tuple[int | None, bytes]:
         """The seq of the base, if one was used, and the compressed body."""
         known = self._bases.get(job)
-        if known:
-            base = known.get(kind) or next(iter(known.values()))
+        base = (known.get(kind) or next(iter(known.values()))) if known else None
+        if base is not None and clock - base.since < _LONGEST_USE:
             packed = zstd.ZstdCompressor(level=_LEVEL, dict_data=base.content).compress(body)
             if len(packed) * _WORSE_THAN <= len(body):
                 self._bases.move_to_end(job)
                 return base.seq, packed
         if len(body) <= _LARGEST:
-            self._keep(job, kind, seq, body)
+            self._keep(job, kind, seq, body, clock)
         return None, compress(body)
 
-    def _keep(self, job: int, kind: str, seq: int, body: bytes) -> None:
+    def _keep(self, job: int, kind: str, seq: int, body: bytes, clock: int) -> None:
         content = zstd.ZstdCompressionDict(body, dict_type=zstd.DICT_TYPE_RAWCONTENT)
         content.precompute_compress(level=_LEVEL)
         known = self._bases.setdefault(job, {})
         if kind in known:
             self._room += known[kind].size
-        known[kind] = _Base(seq, content, 2 * len(body) + _TABLE)
+        known[kind] = _Base(seq, content, 2 * len(body) + _TABLE, clock)
         self._room -= known[kind].size
         self._bases.move_to_end(job)
         while self._room < 0:

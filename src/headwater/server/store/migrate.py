@@ -20,8 +20,15 @@ _WORDS = {
 }
 
 
-def migrate(database: Database) -> None:
-    """Create or upgrade the tables.
+def _version(path: Path) -> int:
+    return int(path.name[:4])
+
+
+NEWEST = max(_version(path) for path in _SCRIPTS.glob("*.sql"))
+
+
+def migrate(database: Database, newest: int = NEWEST) -> None:
+    """Create or upgrade the tables, up to a version.
 
     Raises: StoreUnreachable, when the database refuses; StoreTooNew.
     """
@@ -30,7 +37,7 @@ def migrate(database: Database) -> None:
             if session.dialect == "postgresql":
                 # Two servers that start at once take turns.
                 session.run("SELECT pg_advisory_xact_lock(4846217)")
-            _upgrade(session, database.name)
+            _upgrade(session, database.name, newest)
     except database.refusal as error:
         raise StoreUnreachable(database.name, str(error).partition("\n")[0]) from error
 
@@ -44,26 +51,19 @@ def check_version(version: int, store: str) -> None:
         raise StoreTooNew(store, version, NEWEST)
 
 
-def _upgrade(session: Session, store: str) -> None:
+def _upgrade(session: Session, store: str, newest: int) -> None:
     session.run("CREATE TABLE IF NOT EXISTS migration (version INTEGER NOT NULL PRIMARY KEY)")
     ((reached,),) = session.all("SELECT coalesce(max(version), 0) FROM migration")
     check_version(reached, store)
     for path in sorted(_SCRIPTS.glob("*.sql")):
         version, kinds = _version(path), path.suffixes[:-1]
-        if version > reached and kinds in ([], [f".{session.dialect}"]):
+        if reached < version <= newest and kinds in ([], [f".{session.dialect}"]):
             for statement in path.read_text().split(";\n"):
                 session.run(_worded(statement, session.dialect))
             session.run("INSERT INTO migration VALUES (?) ON CONFLICT DO NOTHING", version)
-
-
-def _version(path: Path) -> int:
-    return int(path.name[:4])
 
 
 def _worded(statement: str, dialect: str) -> str:
     for word, meaning in _WORDS[dialect]:
         statement = statement.replace(word, meaning)
     return statement
-
-
-NEWEST = max(_version(path) for path in _SCRIPTS.glob("*.sql"))

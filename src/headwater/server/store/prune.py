@@ -1,8 +1,8 @@
-"""Lets go of old events and of the details of old runs; the graph, now and then, stays.
+"""Deletes old events and the details of old runs; the graph, now and then, stays.
 
 Edges, schemas and mappings with their times are kept for good, and of events those that say
 what is still shown: the facets of datasets, of jobs and of runs that are kept. So are events
-that others are compressed against, which are few (docs/adr/0041).
+that others which stay are compressed against (docs/adr/0041).
 """
 
 from bisect import bisect_right
@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from headwater.openlineage.times import FOREVER, format_moment
+from headwater.server.store.apply_runs import DECLARATION
 from headwater.server.store.database import Session
 from headwater.server.store.keys import note
 from headwater.server.store.rows import unpack_said
@@ -28,7 +29,7 @@ _LONE_TOUCH = (
 
 
 class Pruned(NamedTuple):
-    """How much was let go of."""
+    """How much was deleted."""
 
     events: int
     runs: int
@@ -41,10 +42,11 @@ def prune(store: Store, before: int) -> Pruned:
     for part in _slices(runs):
         store.writer.change(partial(_drop_runs, part)).result()
     with store.database.reading() as session:
-        events = _old_events(session, before)
-    for part in _slices(events):
-        store.writer.change(partial(_drop_events, part)).result()
-    found = Pruned(len(events), len(runs))
+        events, last = _old_events(session, before)
+    dropped = [
+        store.writer.change(partial(_drop_events, part, last)).result() for part in _slices(events)
+    ]
+    found = Pruned(sum(dropped), len(runs))
     if any(found):
         told = f"{found.events} events, {found.runs} runs before {format_moment(before)}"
         store.writer.change(lambda session, _: note(session, "server", PRUNED, told, "")).result()
@@ -66,13 +68,15 @@ def _old_runs(session: Session, before: int) -> list[int]:
     rows = session.all("SELECT id, job, created_at, updated_at, ended_at, state, parent FROM run")
     ios = _Ios(session)
     keep = _speakers(session) | ios.versions_now()
-    latest: dict[int, tuple[int, int]] = {}
+    latest: dict[tuple[int, bool], tuple[int, int]] = {}  # of runs, and of job events
     parents: dict[int, int | None] = {}
     old: set[int] = set()
     for number, job, created, updated, ended, state, parent in rows:
         parents[number] = parent
-        latest[job] = max(latest.get(job, (created, number)), (created, number))
-        if ended is not None and max(ended, updated) < before and state != "DECLARED":
+        is_declared = state == DECLARATION
+        which = job, is_declared
+        latest[which] = max(latest.get(which, (created, number)), (created, number))
+        if (is_declared or ended is not None) and max(ended or 0, updated) < before:
             old.add(number)
         else:
             keep.add(number)
@@ -135,10 +139,18 @@ def _drop_runs(ids: list[int], session: Session, unit: Unit) -> None:
     unit.start_over()
 
 
-def _old_events(session: Session, before: int) -> list[int]:
-    rows = session.all("SELECT seq FROM event WHERE time < ? AND base IS NOT NULL", before)
+def _old_events(session: Session, before: int) -> tuple[list[int], int]:
+    """Events that may go, those compressed against others first, and the last event of all."""
     needed = _needed(session)
-    return [row[0] for row in rows if row[0] not in needed]
+    rows = session.all("SELECT seq, base FROM event WHERE time < ?", before)
+    old = [(seq, base) for seq, base in rows if seq not in needed]
+    alone = {seq for seq, base in old if base is None}
+    going = {seq for seq, base in old if base is not None}
+    if alone:
+        used = session.all("SELECT seq, base FROM event WHERE base IS NOT NULL")
+        alone -= {base for seq, base in used if seq not in going}
+    ((last,),) = session.all("SELECT coalesce(max(seq), 0) FROM event")
+    return [*sorted(going), *sorted(alone)], last
 
 
 def _needed(session: Session) -> set[int]:
@@ -158,5 +170,12 @@ def _stamps(said: Any) -> list[tuple[int, int, int]]:
     return [*unpack_said(said).values()] if said else []
 
 
-def _drop_events(seqs: list[int], session: Session, _unit: Unit) -> None:
-    session.run("DELETE FROM event WHERE seq = ANY(?)", seqs)
+def _drop_events(seqs: list[int], last: int, session: Session, unit: Unit) -> int:
+    """Delete events, unless one that was stored after the last is compressed against them."""
+    new = session.all("SELECT DISTINCT base FROM event WHERE seq > ? AND base IS NOT NULL", last)
+    going = [*{*seqs} - {base for (base,) in new}]
+    session.run("DELETE FROM event WHERE seq = ANY(?)", going)
+    # No server, this one included, compresses anything against them from now on.
+    session.run("UPDATE clock SET pruned = pruned + 1")
+    unit.compressor.forget()
+    return len(going)

@@ -1,5 +1,6 @@
 """The store in one SQLite file."""
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -71,6 +72,8 @@ class SqliteDatabase:
     def _connect(self) -> sqlite3.Connection:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            # Its log and index take the mode of the file.
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
             connection = sqlite3.connect(
                 self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False,
                 cached_statements=512,

@@ -17,6 +17,7 @@ from headwater.server.ingest.scrubbing import Scrubber
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.apply_runs import LAPSE
 from headwater.server.store.database import Database, Session, open_database
+from headwater.server.store.log import read_bodies
 from headwater.server.store.migrate import migrate
 from headwater.server.store.unit import Unit
 from headwater.server.store.writer import Writer
@@ -29,11 +30,18 @@ _log = logging.getLogger(__name__)
 class Store:
     """Durable lineage at an address."""
 
-    def __init__(self, url: str, rules: AliasRules, scrubber: Scrubber | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        rules: AliasRules,
+        scrubber: Scrubber | None = None,
+        tolerance: float = 3600,
+    ) -> None:
         self.database: Database = open_database(url)
         migrate(self.database)
         self.rules = rules
-        self.writer = Writer(self.database, rules)
+        self._tolerance = int(tolerance * 1_000_000)
+        self.writer = Writer(self.database, rules, self._tolerance)
         self.scrubber = scrubber or Scrubber()
         self._reader = EventReader(self.scrubber.scrub)
         self._probing = threading.Lock()
@@ -96,6 +104,30 @@ class Store:
         ended: int = self.writer.change(self._expire).result()
         return ended
 
+    def apply_deferred(self) -> int:
+        """Apply events that were dated in the future and whose time has come; tell how many."""
+        with self.database.reading() as session:
+            due = session.all(_DUE_EVENTS, now() + self._tolerance)
+            bodies = read_bodies(session, [seq for _, seq in due])
+        return sum(self._apply(time, seq, bodies[seq]) for time, seq in due)
+
+    def _apply(self, time: int, seq: int, body: bytes) -> bool:
+        try:
+            event = self.read(body)
+            change = self.writer.submit(
+                lambda: self.writer.apply_deferred(seq, event), [event]
+            )  # fmt: skip
+            return bool(change.result())
+        except EventRejected as error:
+            # Another version accepted it. It stays among the events, and decides nothing.
+            _log.warning("event %d, dated %s, is not applied: %s", seq, format_moment(time), error)
+            self.writer.change(
+                lambda session, _: session.run(
+                    "DELETE FROM deferred WHERE time = ? AND seq = ?", time, seq
+                )
+            ).result()
+            return False
+
     def _expire(self, session: Session, _unit: Unit) -> int:
         lapses = [self.read(_lapse(*row)) for row in _due(session)]
         return self.writer.store(lapses)
@@ -104,6 +136,9 @@ class Store:
         """Finish what was accepted and close the database."""
         self.writer.close()
         self.database.close()
+
+
+_DUE_EVENTS = "SELECT time, seq FROM deferred WHERE time <= ? ORDER BY time, seq LIMIT 500"
 
 
 def _due(session: Session) -> list[tuple[Any, ...]]:

@@ -48,6 +48,7 @@ TABLES = {
         _table("alias", "a b", "since"),
         _table("snapshot", "id seq", "run"),
         _table("feed", "id", "body"),
+        _table("deferred", "time seq"),
         _table("tagging", "kind target field tag"),
     )
 }

@@ -30,6 +30,7 @@ class Unit:
     def __init__(self, store: str = "") -> None:
         self.store = store  # its name, for errors
         self.compressor = Compressor()
+        self._pruned = 0
         self.generation = -1
         self.forget()
 
@@ -61,6 +62,7 @@ class Unit:
 
     def undo(self) -> None:
         """Drop everything when what was written has been undone; bases of events too."""
+        self._pruned = -1
         self.forget()
         self.compressor.forget()
 
@@ -80,8 +82,11 @@ class Unit:
         Raises: StoreTooNew.
         """
         self.session = session
-        ((generation, version),) = session.all(_TICK)
+        ((generation, pruned, version),) = session.all(_TICK)
         check_version(version, self.store)
+        if pruned != self._pruned:  # events that others are compressed against are gone
+            self._pruned = pruned
+            self.compressor.forget()
         if generation != self.generation + 1 or self._is_full():
             self.forget()
         self.generation = generation
@@ -350,7 +355,7 @@ class Unit:
 
 _TICK = (
     "UPDATE clock SET generation = generation + 1 "
-    "RETURNING generation, (SELECT max(version) FROM migration)"
+    "RETURNING generation, pruned, (SELECT max(version) FROM migration)"
 )
 _OLDER = (
     "UPDATE namespace SET updated_at = CASE WHEN updated_at = created_at THEN ? "
@@ -365,7 +370,7 @@ _UPSERT = {
 }
 _ADDED = (
     "event", "touch", "schema", "field_name", "schema_field", "mapping",
-    "mapping_input", "alias", "snapshot", "search",
+    "mapping_input", "alias", "snapshot", "search", "deferred",
 )  # fmt: skip
 _ADD = {name: add(name) for name in _ADDED if name != "search"} | {
     "event": insert("event"),

@@ -50,8 +50,9 @@ class _Task(NamedTuple):
 class Writer:
     """A thread that owns the writing side of a database."""
 
-    def __init__(self, database: Database, rules: AliasRules) -> None:
+    def __init__(self, database: Database, rules: AliasRules, tolerance: int) -> None:
         self._database = database
+        self._tolerance = tolerance  # microseconds by which events may be ahead of the clock
         self._unit = Unit(database.name)
         self._applier = Applier(self._unit, rules)
         self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
@@ -225,16 +226,33 @@ class Writer:
         self._unit.flush()
         return self._unit.write_feed()
 
+    def apply_deferred(self, seq: int, event: Event) -> bool:
+        """Apply a stored event whose time has come; False if another server did that."""
+        session = self._unit.session
+        if not session.all("SELECT 1 FROM deferred WHERE time = ? AND seq = ?", event.time, seq):
+            return False
+        run, job = self._applier.apply(event, seq, now())
+        session.run("UPDATE event SET run = ?, job = ? WHERE seq = ?", run, job, seq)
+        session.run("DELETE FROM deferred WHERE time = ? AND seq = ?", event.time, seq)
+        return True
+
     def store(self, events: list[Event]) -> int:
-        """Store events inside the writer's transaction; tell how many were new."""
+        """Store events inside the writer's transaction; tell how many were new.
+
+        What is dated later than the clock and the tolerance is not applied yet: it is deferred.
+        """
         unit, received, stored = self._unit, now(), 0
         for event in events:
             if event.digest in self._known:
                 continue
             self._known.add(event.digest)
             seq = unit.new_id("event")
-            run, job = self._applier.apply(event, seq, received)
-            base, body = unit.compressor.pack(job or 0, event.kind, seq, event.raw)
+            if event.time > received + self._tolerance:
+                unit.put("deferred", event.time, seq)
+                run, job = 0 if event.run else None, 0 if event.job else None
+            else:
+                run, job = self._applier.apply(event, seq, received)
+            base, body = unit.compressor.pack(job or 0, event.kind, seq, event.raw, received)
             unit.put(
                 "event",
                 seq,

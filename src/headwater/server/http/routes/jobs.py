@@ -9,6 +9,7 @@ from litestar import Controller, Response, delete, get, post, put
 from msgspec import Struct
 
 from headwater.openlineage.lifecycle import RunState
+from headwater.openlineage.times import now
 from headwater.server.answers import jobs
 from headwater.server.answers.reading import Reading, uuid_bytes
 from headwater.server.answers.runs import LISTED, RunWriter
@@ -178,7 +179,9 @@ class Jobs(Controller):
         start = time_of("nominalStartTime", data.nominal_start_time, 0) or None
         end = time_of("nominalEndTime", data.nominal_end_time, 0) or None
         job = (unquote(namespace), unquote(name))
-        event = service.store.read(legacy_events.run_event("OTHER", run, job, start))
+        # A run that is planned for later exists from now on.
+        known_since = None if start is None else min(start, now())
+        event = service.store.read(legacy_events.run_event("OTHER", run, job, known_since))
         service.store.ingest([event]).result()
         args = msgspec.json.encode(service.store.scrubber.value(data.args or {})).decode()
         uuid = uuid_bytes(run) or b""
