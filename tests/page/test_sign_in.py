@@ -20,7 +20,7 @@ def test_the_page_asks_for_a_key_and_never_puts_it_in_an_address(
         lab.post(server.url, lab.started(datetime.now(UTC)))
         server.end()
         database = open_database(store)
-        key = create_key(database, "reader", ["read"], "")
+        key = create_key(database, "reader", ["read"])
         database.close()
         server.start()
         with opened(browser, server.url, reduced_motion="reduce") as page:

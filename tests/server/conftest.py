@@ -40,7 +40,7 @@ def store_url(request: pytest.FixtureRequest, stores: Stores) -> Iterator[str]:
 def open_api(store: str, **settings: object) -> Iterator[Api]:
     """A server in this process, spoken to over its ASGI interface."""
     app = make_app(Settings(store=store, **settings))  # type: ignore[arg-type]
-    with TestClient(app) as client:
+    with TestClient(app, base_url="http://127.0.0.1") as client:
         yield Api(client, store)
 
 

@@ -52,9 +52,12 @@ def create(
         list[str], typer.Option(metavar="SCOPE", help="read, write or admin; may be repeated.")
     ],
     namespace: Annotated[
-        str,
-        typer.Option(metavar="PREFIX", help="Write only to namespaces that begin with this."),
-    ] = "",
+        list[str] | None,
+        typer.Option(
+            metavar="PREFIX",
+            help="Only for namespaces that begin with this; may be repeated.",
+        ),
+    ] = None,
     store: Store = STORE,
 ) -> None:
     """Make a key, which is shown this once.
@@ -65,7 +68,7 @@ def create(
     from headwater.server.store.keys import create_key
 
     with opened(store) as database:
-        made = create_key(database, name, scope, namespace)
+        made = create_key(database, name, scope, namespace or ())
     typer.echo(made)
     note("keep it: it is not shown again; send it as `Authorization: Bearer KEY`")
 
@@ -88,7 +91,7 @@ def list_(store: Store = STORE, as_json: AsJson = False) -> None:
     elif found:
         rows = [
             [
-                one.name, ",".join(sorted(one.scopes)), one.namespace or "-",
+                one.name, ",".join(sorted(one.scopes)), " ".join(one.namespaces) or "-",
                 moment_text(moment(one.created_at)), moment_text(maybe_moment(one.revoked_at)),
             ]
             for one in found

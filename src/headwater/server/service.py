@@ -1,12 +1,18 @@
 """What every handler is given: the store, its readers and the settings."""
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from litestar import Request
+
+from headwater.http.keys import Key
 from headwater.server.answers.reading import Reader
-from headwater.server.http.authentication import Guard
+from headwater.server.http.authentication import Authenticator
 from headwater.server.live.feed import Live
 from headwater.server.settings import Settings
+from headwater.server.store.database import Session
+from headwater.server.store.keys import note
 from headwater.server.store.store import Store
 from headwater.server.topics.topics import Topics
 
@@ -29,13 +35,34 @@ class Service:
         settings: Settings,
         live: Live,
         clusters: "Clusters | None",
-        guard: Guard,
+        authenticator: Authenticator,
         topics: Topics,
     ) -> None:
         self.store, self.reader, self.settings = store, reader, settings
-        self.live, self.guard, self.topics = live, guard, topics
+        self.live, self.topics = live, topics
+        self.authenticator = authenticator
         self.clusters = clusters  # None where the server was told of none
 
     def change(self, how: Callable[..., None], *args: Any) -> None:
         """Make a change of `store.changes`, and wait until it is on disk."""
         self.store.writer.change(lambda session, unit: how(session, unit, *args)).result()
+
+    def delete(self, request: Request[Any, Any, Any], how: Callable[..., None], *args: Any) -> None:
+        """Make a change that takes something away, and its audit row in the same commit."""
+
+        def work(session: Session, unit: Any) -> None:
+            how(session, unit, *args)
+            note(session, *_audited(request))
+
+        self.store.writer.change(work).result()
+
+    async def audit(self, request: Request[Any, Any, Any]) -> None:
+        """Write down a request, before it is passed on to another service."""
+        work = self.store.writer.change(lambda session, _: note(session, *_audited(request)))
+        await asyncio.wrap_future(work)
+
+
+def _audited(request: Request[Any, Any, Any]) -> tuple[str, str, str, str]:
+    """Who asked what, as the audit log keeps it."""
+    key: Key | None = request.scope["state"].get("key")
+    return key.name if key else "anyone", request.method, request.scope["path"], ""

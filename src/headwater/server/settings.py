@@ -33,6 +33,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     open: bool = False
     rate: float = 0.0
     cors: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
     tls_cert: str | None = None
     tls_key: str | None = None
     connect: tuple[tuple[str, str], ...] = ()
@@ -139,6 +140,7 @@ _VARIABLES = {
     "open": parse_switch,
     "rate": float,
     "cors": parse_list,
+    "hosts": parse_list,
     "tls_cert": str,
     "tls_key": str,
     "connect": parse_clusters,

@@ -3,29 +3,31 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from ipaddress import ip_address
-from time import perf_counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
-from litestar import Litestar
+from litestar import Litestar, Router
+from litestar.config.cors import CORSConfig
 from litestar.di import Provide
-from litestar.enums import ScopeType
 from litestar.exceptions import HTTPException, ValidationException
 from litestar.openapi import OpenAPIConfig
 from litestar.plugins import PluginProtocol
 from litestar.plugins.core import MsgspecDIPlugin
-from litestar.types import ASGIApp, Message, Receive, Scope, Send
+from litestar.types import ASGIApp
 
 from headwater.errors import EventRejected, HeadwaterError
+from headwater.http.checks import RequestChecks, is_loopback
 from headwater.openlineage.times import now
 from headwater.server.answers.reading import Reader
 from headwater.server.http import errors as problems
-from headwater.server.http.authentication import Guard, guarded
-from headwater.server.http.docs import Documents, swagger
+from headwater.server.http.access import ANYONE
+from headwater.server.http.authentication import Authenticator
+from headwater.server.http.docs import ApiPage, Documents
 from headwater.server.http.ingest_fast_path import express
+from headwater.server.http.middleware import timed, with_safe_headers
 from headwater.server.http.page import page
 from headwater.server.http.routes.catalog import Namespaces, Search, Sources, Tags
 from headwater.server.http.routes.datasets import Datasets
@@ -48,7 +50,7 @@ from headwater.server.ingest.kafka_consumer import Topic, TopicReader
 from headwater.server.ingest.scrubbing import Scrubber
 from headwater.server.live.feed import Live
 from headwater.server.memory import give_back
-from headwater.server.metrics import LAPSED, timer
+from headwater.server.metrics import LAPSED
 from headwater.server.service import Service
 from headwater.server.settings import Settings
 from headwater.server.store.aliases import AliasRules
@@ -68,6 +70,7 @@ _FEED = 50_000  # entries that those who were away can still be told
 _PRUNE_EVERY = 60.0
 _CLEAN_EVERY = 3600.0
 _LOOK_EVERY = 1.0
+_CHECK_KEYS_EVERY = 1.0
 _READERS = 8  # threads that answer questions
 _HANDLERS = (
     Lineage,
@@ -114,9 +117,9 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
     store.writer.committed, store.writer.rested = live.nudge, give_back
     clusters, topics = _clusters(settings), Topics(settings.kafka, store.scrubber)
     is_open = settings.open or is_loopback(settings.host)
-    guard = Guard(store, is_open=is_open, rate=settings.rate)
+    authenticator = Authenticator(store, is_open=is_open, rate=settings.rate)
     reader = Reader(store.database, store.rules)
-    service = Service(store, reader, settings, live, clusters, guard, topics)
+    service = Service(store, reader, settings, live, clusters, authenticator, topics)
 
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
@@ -130,6 +133,7 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
             asyncio.create_task(_prune_feed(store)),
             asyncio.create_task(_call_webhooks(store, reader)),
             asyncio.create_task(_prune(store, settings.keep)),
+            asyncio.create_task(_end_streams(live, authenticator)),
         ]
         try:
             yield
@@ -146,8 +150,14 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
             topics.close()
             await asyncio.to_thread(store.close)
 
-    app = _Plain(
+    return _wrapped(make_api(service, lifespan), service), service
+
+
+def make_api(service: Service, lifespan: Any = None) -> Litestar:
+    """Every route, behind the one guard."""
+    return _Plain(
         [*_HANDLERS],
+        guards=[service.authenticator.guard],
         dependencies={
             "service": Provide(lambda: service, sync_to_thread=False, use_cache=True)
         },
@@ -156,25 +166,56 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
             HTTPException: problems.on_http,
             EventRejected: problems.on_rejected,
             HeadwaterError: problems.on_known,
-            **dict.fromkeys(store.database.errors, problems.on_database),
+            **dict.fromkeys(service.store.database.errors, problems.on_database),
             Exception: problems.on_bug,
         },
-        lifespan=[lifespan],
-        request_max_body_size=settings.max_body,
+        lifespan=[lifespan] if lifespan else [],
+        request_max_body_size=service.settings.max_body,
         openapi_config=OpenAPIConfig(
             title="Headwater",
             version=__version__,
             description="Live data lineage: OpenLineage in, Marquez's API out.",
-            path="/api/docs",
-            render_plugins=[swagger()],
+            openapi_router=Router("/api/docs", route_handlers=[], opt=ANYONE),
+            render_plugins=[ApiPage()],
         ),
+        cors_config=_cors(service.settings),
         debug=False,
     )  # fmt: skip
-    origins = frozenset(settings.cors)
-    inner = guarded(
-        page(express(app, service)), guard, origins=origins, is_tls=settings.tls_cert is not None
+
+
+def _wrapped(app: ASGIApp, service: Service) -> ASGIApp:
+    """The API behind what every request passes, outermost first."""
+    settings = service.settings
+    layers: tuple[Callable[[ASGIApp], ASGIApp], ...] = (
+        timed,
+        partial(with_safe_headers, is_tls=settings.tls_cert is not None),
+        partial(
+            RequestChecks,
+            checks_host=lambda: bool(settings.hosts) or _trusts_machine(service),
+            hosts=frozenset(settings.hosts),
+            origins=frozenset(settings.cors),
+        ),
+        page,
+        partial(express, service=service),
     )
-    return _outermost(inner), service
+    for layer in reversed(layers):
+        app = layer(app)
+    return app
+
+
+def _trusts_machine(service: Service) -> bool:
+    """Whether everyone on this machine, and only they, may do everything."""
+    return not service.settings.open and not service.authenticator.is_required
+
+
+def _cors(settings: Settings) -> CORSConfig | None:
+    if not settings.cors:
+        return None
+    return CORSConfig(
+        allow_origins=[*settings.cors],
+        allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+        allow_headers=["authorization", "content-type", "last-event-id"],
+    )
 
 
 class _Plain(Litestar):
@@ -183,14 +224,6 @@ class _Plain(Litestar):
     @staticmethod
     def _get_default_plugins(plugins: list[PluginProtocol]) -> list[PluginProtocol]:
         return [*plugins, MsgspecDIPlugin()]
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address is reached from this machine only."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _first_namespace(session: Any, unit: Any) -> None:
@@ -233,6 +266,14 @@ async def _watch_leases(store: Store, every: float) -> None:
             _log.exception("leases could not be checked")
 
 
+async def _end_streams(live: Live, authenticator: Authenticator) -> None:
+    """Let those go who watch with a key that is revoked, or without one where one is needed."""
+    while True:
+        await asyncio.sleep(_CHECK_KEYS_EVERY)
+        await authenticator.refresh_soon()
+        live.keep(authenticator.still_allows)
+
+
 async def _prune(store: Store, keep: float) -> None:
     while keep > 0:
         await asyncio.sleep(min(_CLEAN_EVERY, keep / 2))
@@ -252,36 +293,3 @@ async def _prune_feed(store: Store) -> None:
             await asyncio.wrap_future(change)
         except Exception:
             _log.exception("the feed could not be pruned")
-
-
-def _outermost(app: ASGIApp) -> ASGIApp:
-    """Route by the path as it was sent: names hold slashes, which are escaped in it."""
-
-    async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != ScopeType.HTTP:
-            await app(scope, receive, send)
-            return
-        raw: bytes = scope.get("raw_path") or scope["path"].encode()
-        if b"%00" in raw or b"%00" in scope["query_string"]:
-            await _refuse(send)
-            return
-        scope["path"] = raw.partition(b"?")[0].decode("latin-1")
-        start, status = perf_counter(), "0"
-
-        async def noting(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = str(message["status"])
-            await send(message)
-
-        await app(scope, receive, noting)
-        timer(scope["method"], status).observe(perf_counter() - start)
-
-    return wrapped
-
-
-async def _refuse(send: Send) -> None:
-    body = b'{"code":400,"message":"the address holds a NUL character"}'
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": 400, "headers": headers})
-    await send({"type": "http.response.body", "body": body, "more_body": False})

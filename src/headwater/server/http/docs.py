@@ -2,10 +2,12 @@
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-from litestar import Controller, Response, get
-from litestar.openapi.plugins import SwaggerRenderPlugin
+from litestar import Controller, Request, Response, get
+from litestar.openapi.plugins import OpenAPIRenderPlugin
 
+from headwater.server.http.access import ANYONE
 from headwater.server.http.errors import NotFound
 
 # Only its files are wanted: importing the package would look for web frameworks.
@@ -15,15 +17,38 @@ _KINDS = {".js": "text/javascript", ".css": "text/css", ".png": "image/png"}
 _PLACE = "/api/docs-assets"
 
 
-def swagger() -> SwaggerRenderPlugin:
-    """Swagger's page, with our copies of its files."""
-    return SwaggerRenderPlugin(
-        js_url=f"{_PLACE}/swagger-ui-bundle.js",
-        css_url=f"{_PLACE}/swagger-ui.css",
-        standalone_preset_js_url=f"{_PLACE}/swagger-ui-standalone-preset.js",
-        favicon="<link rel='icon' href='data:,'>",
-        path="/",
-    )
+_START = "start.js"
+_SCRIPT = b"""SwaggerUIBundle({
+  url: "/api/docs/openapi.json",
+  dom_id: "#docs",
+  deepLinking: true,
+  presets: [SwaggerUIBundle.presets.apis],
+  syntaxHighlight: false,
+});
+"""
+_PAGE = f"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Headwater's API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="{_PLACE}/swagger-ui.css">
+<div id="docs"></div>
+<script src="{_PLACE}/swagger-ui-bundle.js"></script>
+<script src="{_PLACE}/{_START}"></script>
+</html>
+""".encode()
+
+
+class ApiPage(OpenAPIRenderPlugin):
+    """Swagger's page with its files from here, and no script in it: the policy allows none."""
+
+    def __init__(self) -> None:
+        super().__init__(path="/")
+
+    def render(self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]) -> bytes:
+        """The page; it fetches the description itself."""
+        del request, openapi_schema
+        return _PAGE
 
 
 class Documents(Controller):
@@ -31,9 +56,11 @@ class Documents(Controller):
 
     include_in_schema = False
 
-    @get(f"{_PLACE}/{{name:str}}", sync_to_thread=True)
+    @get(f"{_PLACE}/{{name:str}}", opt=ANYONE, sync_to_thread=True)
     def asset(self, name: str) -> Response[bytes]:
         """One file."""
+        if name == _START:
+            return Response(_SCRIPT, media_type=_KINDS[".js"])
         found = _FILES / name
         if found.suffix not in _KINDS or found.parent != _FILES or not found.is_file():
             raise NotFound("File", name)

@@ -42,6 +42,40 @@ class BadParameters(HTTPException):
 _masker = Masker()
 
 
+class KeyRequired(HTTPException):
+    """A request without a valid key, where one is needed."""
+
+    status_code = 401
+
+    def __init__(self, *, is_given: bool) -> None:
+        reason = "the key is not valid" if is_given else "this server wants a key"
+        super().__init__(
+            detail=f"{reason}: send Authorization: Bearer KEY",
+            headers={"www-authenticate": "Bearer"},
+        )
+
+
+class Forbidden(HTTPException):
+    """A request that its key does not allow."""
+
+    status_code = 403
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(detail=reason)
+
+
+class TooManyRequests(HTTPException):
+    """A key that asks more often than it may."""
+
+    status_code = 429
+
+    def __init__(self, name: str, wait: float) -> None:
+        super().__init__(
+            detail=f"the key {name!r} asks too much",
+            headers={"retry-after": str(int(wait) + 1)},
+        )
+
+
 def _json(status: int, body: Any) -> Response[bytes]:
     return Response(_encode(body), status_code=status, media_type=MediaType.JSON)
 
@@ -56,7 +90,9 @@ def on_http(_: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
     if isinstance(error, BadParameters):
         return _json(error.status_code, {"errors": error.extra})
     detail = error.detail or f"HTTP {error.status_code}"
-    return _json(error.status_code, {"code": error.status_code, "message": detail})
+    told = _json(error.status_code, {"code": error.status_code, "message": detail})
+    told.headers.update(error.headers or {})
+    return told
 
 
 def on_validation(request: Request[Any, Any, Any], error: ValidationException) -> Response[bytes]:

@@ -9,16 +9,18 @@ from typing import Any
 
 from litestar.enums import ScopeType
 from litestar.exceptions import HTTPException
-from litestar.types import ASGIApp, Receive, Scope, Send
+from litestar.types import ASGIApp, HTTPScope, Receive, Scope, Send
 
 from headwater.errors import HeadwaterError
+from headwater.server.http.access import WRITES_SOME
 from headwater.server.http.errors import describe
-from headwater.server.http.routes.ingest import require_covered
+from headwater.server.http.routes.ingest import require_event_covered
 from headwater.server.metrics import EVENTS
 from headwater.server.service import Service
 from headwater.server.store.database import Errors
 
-_PATHS = (b"/api/v1/lineage", b"/api/v1/lineage/")
+_PATH = "/api/v1/lineage"
+_ACCESS = WRITES_SOME["access"]
 _STORED: Any = {
     "type": "http.response.start",
     "status": 201,
@@ -32,17 +34,21 @@ def express(app: ASGIApp, service: Service) -> ASGIApp:
     told: Errors = (HeadwaterError, HTTPException)
 
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
-        if not _is_plain(scope, service.settings.max_body):
+        if scope["type"] != ScopeType.HTTP or not _is_plain(scope, service.settings.max_body):
             await app(scope, receive, send)
+            return
+        try:
+            key = await service.authenticator.authorize(scope, _ACCESS)
+        except HTTPException:
+            await app(scope, receive, send)  # which refuses it too, and tells why
             return
         body = await _read(receive)
         if body is None:
             return  # the client has gone
         try:
             event = service.store.read(body)
-            key = scope["state"].get("key")
-            if key is not None and key.namespace:
-                require_covered(key, event)
+            if key is not None and key.is_limited:
+                require_event_covered(key, event)
         except told:
             await app(scope, _replay(body, receive), send)
             return
@@ -58,15 +64,13 @@ def express(app: ASGIApp, service: Service) -> ASGIApp:
     return wrapped
 
 
-def _is_plain(scope: Scope, most: int) -> bool:
-    """Whether a request posts JSON of a known, allowed length, as it is."""
-    if scope["type"] != ScopeType.HTTP or scope["method"] != "POST":
-        return False
-    if scope["raw_path"] not in _PATHS:
+def _is_plain(scope: HTTPScope, most: int) -> bool:
+    """Whether a request posts JSON of a known, allowed length, as it is, from no page."""
+    if scope["path"] != _PATH or scope["method"] != "POST":
         return False
     length = kind = b""
     for name, value in scope["headers"]:
-        if name == b"content-encoding":
+        if name in (b"content-encoding", b"origin"):
             return False
         if name == b"content-length":
             length = value

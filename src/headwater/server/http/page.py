@@ -20,16 +20,6 @@ _KINDS = {
     ".svg": b"image/svg+xml",
 }
 _ENCODINGS = ((b"br", ".br"), (b"gzip", ".gz"))
-_POLICY = (
-    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-    b"connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; "
-    b"frame-ancestors 'none'"
-)
-_SAFETY = [
-    (b"content-security-policy", _POLICY),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-]
 _MISSING = (
     b"<!doctype html><html lang=en><meta charset=utf-8><title>Headwater</title>"
     b"<h1>The page was not built</h1><p>The server runs; its <a href=/api/docs>API</a> answers. "
@@ -99,7 +89,7 @@ def _read(path: Path, folder: Path) -> _File:
 async def _send(scope: HTTPScope, send: Send, file: _File) -> None:
     asked = dict(scope["headers"])
     cache = b"public, max-age=31536000, immutable" if file.is_lasting else b"no-cache"
-    headers = [*_SAFETY, (b"cache-control", cache), (b"etag", file.tag)]
+    headers = [(b"cache-control", cache), (b"etag", file.tag)]
     if asked.get(b"if-none-match") == file.tag:
         await _answer(send, 304, headers, b"")
         return

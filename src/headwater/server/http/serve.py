@@ -7,7 +7,8 @@ from typing import NamedTuple
 import uvicorn
 
 from headwater.errors import AddressUnavailable, KeyMissing
-from headwater.server.http.app import assemble, is_loopback
+from headwater.http.checks import is_loopback
+from headwater.server.http.app import assemble
 from headwater.server.http.connections import ConnectionLimits, protocol
 from headwater.server.ingest.kafka_consumer import Topic
 from headwater.server.live.feed import Live
@@ -32,7 +33,7 @@ def serve(settings: Settings, started: Callable[[Started], None] = lambda _: Non
     share_heap()
     listener = _listen(settings.host, settings.port)
     app, service = assemble(settings)
-    if not (service.guard.has_keys or settings.open or is_loopback(settings.host)):
+    if not (service.authenticator.has_keys or settings.open or is_loopback(settings.host)):
         service.store.close()
         listener.close()
         raise KeyMissing(settings.host)

@@ -8,12 +8,13 @@ does not keep up is let go: it comes back with the number it had last, and misse
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
 
+from headwater.http.keys import Key
 from headwater.openlineage.names import JobName, NodeId, NodeKind
 from headwater.openlineage.times import format_moment, parse_moment
 from headwater.server.answers.past import PastWalk
@@ -64,10 +65,10 @@ class Filter(NamedTuple):
 class Client:
     """One who watches: what waits for them, until they are too far behind."""
 
-    __slots__ = ("filter", "is_gone", "waiting", "wake")
+    __slots__ = ("filter", "is_gone", "key", "waiting", "wake")
 
-    def __init__(self, wanted: Filter) -> None:
-        self.filter = wanted
+    def __init__(self, wanted: Filter, key: Key | None) -> None:
+        self.filter, self.key = wanted, key
         self.waiting: list[Item] = []
         self.wake = asyncio.Event()
         self.is_gone = False
@@ -80,6 +81,12 @@ class Client:
         if len(self.waiting) > _BEHIND and not self.is_gone:
             self.is_gone = True
             DROPPED.inc()
+        self.wake.set()
+
+    def end(self) -> None:
+        """Let the client go, without what waits for it."""
+        self.is_gone = True
+        self.waiting.clear()
         self.wake.set()
 
     def take(self) -> list[Item]:
@@ -116,9 +123,13 @@ class Live:
     def close(self) -> None:
         """Let all clients go: they come back to another server, or to this one anew."""
         self._is_closing = True
+        self.keep(lambda _: False)
+
+    def keep(self, is_allowed: Callable[[Key | None], bool]) -> None:
+        """Let those clients go whose key is not allowed what it was."""
         for client in self._clients:
-            client.is_gone = True
-            client.wake.set()
+            if not is_allowed(client.key):
+                client.end()
 
     def nudge(self) -> None:
         """Tell, from any thread, that a commit has news."""
@@ -156,9 +167,11 @@ class Live:
         with self._database.reading() as session:
             return feed_ends(session)
 
-    async def watch(self, wanted: Filter, after: int | None) -> AsyncIterator[bytes]:
+    async def watch(
+        self, wanted: Filter, after: int | None, key: Key | None = None
+    ) -> AsyncIterator[bytes]:
         """What happens from now on, or after a number, as server-sent events."""
-        client = Client(wanted)
+        client = Client(wanted, key)
         first, last = await asyncio.to_thread(self._ends)
         if not self._clients:
             self._last = last

@@ -1,59 +1,29 @@
 """API keys and the audit log: who may do what, and who did what.
 
-A key is `hw_` and 43 letters of chance; only its SHA-256 is kept, which is enough of a secret
-where the key itself cannot be guessed. Keys are few and all at hand, read again every second.
+Keys are few; a server holds all of them in memory and reads them again every second.
 """
 
-import hashlib
-import secrets
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from headwater.errors import UsageError
+from headwater.http.keys import Key, check_scopes, hashed, new_key
 from headwater.openlineage.masking import mask_text
 from headwater.openlineage.times import now
 from headwater.server.store.database import Database, Session
 
-READ, WRITE, ADMIN = "read", "write", "admin"
-SCOPES = (READ, WRITE, ADMIN)
+_LIMITS = "\n"  # between the namespaces of a key
 
 
-class Key(NamedTuple):
-    """A key, but for the key itself."""
+def create_key(
+    database: Database, name: str, scopes: Iterable[str], namespaces: Iterable[str] = ()
+) -> str:
+    """Make a key, for some namespaces or for all, and return it: it is kept nowhere.
 
-    id: int
-    name: str
-    scopes: frozenset[str]
-    namespace: str
-    created_at: int
-    revoked_at: int | None
-
-    def may(self, scope: str) -> bool:
-        """Whether the key allows what needs a scope; admin allows everything."""
-        return scope in self.scopes or ADMIN in self.scopes
-
-    def covers(self, namespace: str) -> bool:
-        """Whether the key may write to a namespace."""
-        return namespace.startswith(self.namespace)
-
-
-def hashed(key: str) -> bytes:
-    """What is kept of a key."""
-    return hashlib.sha256(key.encode()).digest()
-
-
-def create_key(database: Database, name: str, scopes: Iterable[str], namespace: str) -> str:
-    """Make a key; it is told this once.
-
-    Raises: UsageError, when the name is taken or a scope is none.
+    Raises: UsageError, when the name is taken or a scope is unknown.
     """
-    wanted = [*dict.fromkeys(scopes)]
-    if not wanted or not {*wanted} <= {*SCOPES}:
-        raise UsageError(
-            f"{', '.join(wanted) or 'nothing'} is no scope",
-            hint=f"Give some of {', '.join(SCOPES)}",
-        )
-    key = "hw_" + secrets.token_urlsafe(32)
+    wanted, key = check_scopes(scopes), new_key()
+    limits = _LIMITS.join(dict.fromkeys(prefix for prefix in namespaces if prefix))
     with database.writing() as session:
         if session.all("SELECT 1 FROM api_key WHERE name = ? AND revoked_at IS NULL", name):
             raise UsageError(
@@ -62,9 +32,9 @@ def create_key(database: Database, name: str, scopes: Iterable[str], namespace: 
         session.run(
             "INSERT INTO api_key (hash, name, scopes, namespace, created_at) "
             "VALUES (?, ?, ?, ?, ?)",
-            hashed(key), name, ",".join(wanted), namespace, now(),
+            hashed(key), name, ",".join(wanted), limits, now(),
         )  # fmt: skip
-        note(session, "command line", "key created", name, f"{','.join(wanted)} {namespace}")
+        note(session, "command line", "key created", name, f"{','.join(wanted)} {limits}")
     return key
 
 
@@ -87,9 +57,12 @@ def list_keys(session: Session) -> dict[bytes, Key]:
     rows = session.all(
         "SELECT hash, id, name, scopes, namespace, created_at, revoked_at FROM api_key ORDER BY id"
     )
-    return {
-        bytes(row[0]): Key(row[1], row[2], frozenset(row[3].split(",")), *row[4:]) for row in rows
-    }
+    return {bytes(row[0]): _key(*row[1:]) for row in rows}
+
+
+def _key(number: int, name: str, scopes: str, limits: str, created: int, revoked: Any) -> Key:
+    namespaces = tuple(filter(None, limits.split(_LIMITS)))
+    return Key(number, name, frozenset(scopes.split(",")), namespaces, created, revoked)
 
 
 def note(session: Session, who: str, action: str, target: str, detail: str) -> None:

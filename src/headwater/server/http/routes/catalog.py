@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import unquote
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from litestar import Controller, Response, delete, get, put
+from litestar import Controller, Request, Response, delete, get, put
 from msgspec import Struct
 
 from headwater.errors import EventRejected
@@ -16,6 +16,14 @@ from headwater.server.answers import stats
 from headwater.server.answers.reading import Reading, moment
 from headwater.server.answers.search import TYPES, Wanted, search, search_all
 from headwater.server.answers.shapes import Namespace, Source, Tag
+from headwater.server.http.access import (
+    ADMINISTERS_PATH,
+    READS_ALL,
+    READS_PATH,
+    READS_SOME,
+    WRITES_ALL,
+    WRITES_PATH,
+)
 from headwater.server.http.common import answer, bounded, clock
 from headwater.server.http.errors import BadParameters, BadRequest, NotFound
 from headwater.server.http.parameters import (
@@ -66,7 +74,7 @@ class Namespaces(Controller):
     tags = ("Namespaces",)
     path = "/api/v1/namespaces"
 
-    @get("/", sync_to_thread=True)
+    @get("/", opt=READS_SOME, sync_to_thread=True)
     def list_namespaces(
         self, service: Service, limit: Limit = 100, offset: Offset = 0
     ) -> Response[bytes]:
@@ -78,12 +86,12 @@ class Namespaces(Controller):
             )  # fmt: skip
         return answer({"namespaces": [_namespace(row) for row in rows]})
 
-    @get("/{name:str}", sync_to_thread=True)
+    @get("/{name:str}", opt=READS_PATH, sync_to_thread=True)
     def get_namespace(self, service: Service, name: PathText) -> Response[bytes]:
         """One namespace."""
         return answer(_find_namespace(service, unquote(name)))
 
-    @put("/{name:str}", sync_to_thread=True)
+    @put("/{name:str}", opt=WRITES_PATH, sync_to_thread=True)
     def put_namespace(
         self, service: Service, name: PathText, data: NewNamespace
     ) -> Response[bytes]:
@@ -94,12 +102,17 @@ class Namespaces(Controller):
         service.change(changes.put_namespace, space, data.owner_name, text)
         return answer(_find_namespace(service, space))
 
-    @delete("/{name:str}", status_code=200, sync_to_thread=True)
-    def delete_namespace(self, service: Service, name: PathText) -> Response[bytes]:
+    @delete("/{name:str}", opt=ADMINISTERS_PATH, status_code=200, sync_to_thread=True)
+    def delete_namespace(
+        self,
+        service: Service,
+        request: Request[Any, Any, Any],
+        name: PathText,
+    ) -> Response[bytes]:
         """Hide a namespace with its jobs and datasets."""
         space = unquote(name)
         _find_namespace(service, space)
-        service.change(changes.hide_namespace, space)
+        service.delete(request, changes.hide_namespace, space)
         return answer(_find_namespace(service, space))
 
 
@@ -140,7 +153,7 @@ class Sources(Controller):
     tags = ("Sources",)
     path = "/api/v1/sources"
 
-    @get("/", sync_to_thread=True)
+    @get("/", opt=READS_ALL, sync_to_thread=True)
     def list_sources(
         self, service: Service, limit: Limit = 100, offset: Offset = 0
     ) -> Response[bytes]:
@@ -151,12 +164,12 @@ class Sources(Controller):
             )
         return answer({"sources": [_source(row) for row in rows]})
 
-    @get("/{name:str}", sync_to_thread=True)
+    @get("/{name:str}", opt=READS_ALL, sync_to_thread=True)
     def get_source(self, service: Service, name: PathText) -> Response[bytes]:
         """One source."""
         return answer(_find_source(service, unquote(name)))
 
-    @put("/{name:str}", sync_to_thread=True)
+    @put("/{name:str}", opt=WRITES_ALL, sync_to_thread=True)
     def put_source(self, service: Service, name: PathText, data: NewSource) -> Response[bytes]:
         """Make a source or change it."""
         space = _checked(unquote(name))
@@ -186,7 +199,7 @@ class Tags(Controller):
     tags = ("Tags",)
     path = "/api/v1/tags"
 
-    @get("/", sync_to_thread=True)
+    @get("/", opt=READS_SOME, sync_to_thread=True)
     def list_tags(
         self, service: Service, limit: Limit = 100, offset: Offset = 0
     ) -> Response[bytes]:
@@ -198,7 +211,7 @@ class Tags(Controller):
             )  # fmt: skip
         return answer({"tags": [Tag(*row) for row in rows]})
 
-    @put("/{name:str}", sync_to_thread=True)
+    @put("/{name:str}", opt=WRITES_ALL, sync_to_thread=True)
     def put_tag(self, service: Service, name: PathText, data: NewTag) -> Response[bytes]:
         """Make a tag or change what it means."""
         tag = _checked(unquote(name))
@@ -213,7 +226,7 @@ class Search(Controller):
     tags = ("Search",)
     path = "/api/v1"
 
-    @get("/search", sync_to_thread=True)
+    @get("/search", opt=READS_SOME, sync_to_thread=True)
     def get_search(
         self,
         service: Service,
@@ -244,7 +257,7 @@ class Search(Controller):
             found, total = search(reading, wanted, bounded(limit))
         return answer({"results": found, "totalCount": total})
 
-    @get("/stats/{asset:str}", sync_to_thread=True)
+    @get("/stats/{asset:str}", opt=READS_ALL, sync_to_thread=True)
     def get_stats(
         self,
         service: Service,

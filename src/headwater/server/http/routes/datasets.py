@@ -1,15 +1,18 @@
 """Datasets, their versions and tags."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
-from litestar import Controller, Response, delete, get, post, put
+from litestar import Controller, Request, Response, delete, get, post, put
 from msgspec import Struct
 
 from headwater.server.answers import datasets
 from headwater.server.answers.reading import Reading, uuid_bytes
 from headwater.server.answers.shapes import Dataset, DatasetVersion
 from headwater.server.http import legacy_events
+from headwater.server.http.access import ADMINISTERS_PATH, READS_PATH, WRITES_PATH
 from headwater.server.http.common import answer, bounded, dataset_of, require_namespace
 from headwater.server.http.errors import BadRequest, NotFound
 from headwater.server.http.parameters import Limit, Offset, PathText
@@ -37,7 +40,7 @@ class Datasets(Controller):
     tags = ("Datasets",)
     path = "/api/v1/namespaces"
 
-    @get("/{namespace:str}/datasets", sync_to_thread=True)
+    @get("/{namespace:str}/datasets", opt=READS_PATH, sync_to_thread=True)
     def list_datasets(
         self, service: Service, namespace: PathText, limit: Limit = 100, offset: Offset = 0
     ) -> Response[bytes]:
@@ -48,13 +51,13 @@ class Datasets(Controller):
             found, total = datasets.list_datasets(reading, space, bounded(limit), bounded(offset))
         return answer({"totalCount": total, "datasets": found})
 
-    @get(_ONE, sync_to_thread=True)
+    @get(_ONE, opt=READS_PATH, sync_to_thread=True)
     def get_dataset(self, service: Service, namespace: PathText, name: PathText) -> Response[bytes]:
         """A dataset with everything known of it."""
         with service.reader.open() as reading:
             return answer(_one(reading, dataset_of(reading, namespace, name)))
 
-    @put(_ONE, sync_to_thread=True)
+    @put(_ONE, opt=WRITES_PATH, sync_to_thread=True)
     def put_dataset(
         self, service: Service, namespace: PathText, name: PathText, data: NewDataset
     ) -> Response[bytes]:
@@ -65,19 +68,23 @@ class Datasets(Controller):
         service.store.ingest([service.store.read(event)]).result()
         return self._read(service, namespace, name)
 
-    @delete(_ONE, status_code=200, sync_to_thread=True)
+    @delete(_ONE, opt=ADMINISTERS_PATH, status_code=200, sync_to_thread=True)
     def delete_dataset(
-        self, service: Service, namespace: PathText, name: PathText
+        self,
+        service: Service,
+        request: Request[Any, Any, Any],
+        namespace: PathText,
+        name: PathText,
     ) -> Response[bytes]:
         """Hide a dataset until an event names it again."""
         with service.reader.open() as reading:
             number = dataset_of(reading, namespace, name)
             found = _one(reading, number)
         found.column_lineage = None
-        service.change(changes.hide, "dataset", number)
+        service.delete(request, changes.hide, "dataset", number)
         return answer(found)
 
-    @get(f"{_ONE}/versions", sync_to_thread=True)
+    @get(f"{_ONE}/versions", opt=READS_PATH, sync_to_thread=True)
     def list_versions(
         self,
         service: Service,
@@ -92,7 +99,7 @@ class Datasets(Controller):
             found, total = datasets.list_versions(reading, number, bounded(limit), bounded(offset))
         return answer({"versions": found, "totalCount": total})
 
-    @get(f"{_ONE}/versions/{{version:str}}", sync_to_thread=True)
+    @get(f"{_ONE}/versions/{{version:str}}", opt=READS_PATH, sync_to_thread=True)
     def get_version(
         self, service: Service, namespace: PathText, name: PathText, version: PathText
     ) -> Response[bytes]:
@@ -107,35 +114,58 @@ class Datasets(Controller):
             raise NotFound("Dataset version", version)
         return answer(found)
 
-    @post(f"{_ONE}/tags/{{tag:str}}", status_code=200, sync_to_thread=True)
+    @post(f"{_ONE}/tags/{{tag:str}}", opt=WRITES_PATH, status_code=200, sync_to_thread=True)
     def add_tag(
         self, service: Service, namespace: PathText, name: PathText, tag: PathText
     ) -> Response[bytes]:
         """Give a dataset a tag."""
-        return self._tag(service, changes.add_tag, namespace, name, "", unquote(tag))
+        add = partial(service.change, changes.add_tag)
+        return self._tag(service, add, namespace, name, "", unquote(tag))
 
-    @delete(f"{_ONE}/tags/{{tag:str}}", status_code=200, sync_to_thread=True)
+    @delete(f"{_ONE}/tags/{{tag:str}}", opt=ADMINISTERS_PATH, status_code=200, sync_to_thread=True)
     def drop_tag(
-        self, service: Service, namespace: PathText, name: PathText, tag: PathText
+        self,
+        service: Service,
+        request: Request[Any, Any, Any],
+        namespace: PathText,
+        name: PathText,
+        tag: PathText,
     ) -> Response[bytes]:
         """Take a tag from a dataset."""
-        return self._tag(service, changes.drop_tag, namespace, name, "", unquote(tag))
+        drop = partial(service.delete, request, changes.drop_tag)
+        return self._tag(service, drop, namespace, name, "", unquote(tag))
 
-    @post(f"{_ONE}/fields/{{field:str}}/tags/{{tag:str}}", status_code=200, sync_to_thread=True)
+    @post(
+        f"{_ONE}/fields/{{field:str}}/tags/{{tag:str}}",
+        opt=WRITES_PATH,
+        status_code=200,
+        sync_to_thread=True,
+    )
     def add_field_tag(
         self, service: Service, namespace: PathText, name: PathText, field: PathText, tag: PathText
     ) -> Response[bytes]:
         """Give a field a tag, in capitals."""
-        upper = unquote(tag).upper()
-        return self._tag(service, changes.add_tag, namespace, name, unquote(field), upper)
+        upper, add = unquote(tag).upper(), partial(service.change, changes.add_tag)
+        return self._tag(service, add, namespace, name, unquote(field), upper)
 
-    @delete(f"{_ONE}/fields/{{field:str}}/tags/{{tag:str}}", status_code=200, sync_to_thread=True)
+    @delete(
+        f"{_ONE}/fields/{{field:str}}/tags/{{tag:str}}",
+        opt=ADMINISTERS_PATH,
+        status_code=200,
+        sync_to_thread=True,
+    )
     def drop_field_tag(
-        self, service: Service, namespace: PathText, name: PathText, field: PathText, tag: PathText
+        self,
+        service: Service,
+        request: Request[Any, Any, Any],
+        namespace: PathText,
+        name: PathText,
+        field: PathText,
+        tag: PathText,
     ) -> Response[bytes]:
         """Take a tag from a field."""
-        upper = unquote(tag).upper()
-        return self._tag(service, changes.drop_tag, namespace, name, unquote(field), upper)
+        upper, drop = unquote(tag).upper(), partial(service.delete, request, changes.drop_tag)
+        return self._tag(service, drop, namespace, name, unquote(field), upper)
 
     def _read(self, service: Service, namespace: str, name: str) -> Response[bytes]:
         with service.reader.open() as reading:
@@ -143,7 +173,7 @@ class Datasets(Controller):
         return answer(found)
 
     def _tag(
-        self, service: Service, change: Any, namespace: str, name: str, field: str,
+        self, service: Service, change: Callable[..., None], namespace: str, name: str, field: str,
         tag: str,
     ) -> Response[bytes]:  # fmt: skip
         with service.reader.open() as reading:
@@ -153,7 +183,7 @@ class Datasets(Controller):
                 if schema is None or field not in schema.names:
                     detail = f"Field '{field}' not found for dataset '{unquote(name)}'."
                     raise BadRequest(detail=detail, status_code=404)
-        service.change(change, "DATASET", number, field, tag)
+        change("DATASET", number, field, tag)
         with service.reader.open() as reading:
             found = _one(reading, number)
         # Marquez leaves this out of what it answers here, and its page fetches again.

@@ -4,6 +4,7 @@ from litestar import Controller, MediaType, Response, get
 
 from headwater.openlineage.times import FOREVER
 from headwater.server.answers import event_search, events
+from headwater.server.http.access import READS_ALL
 from headwater.server.http.errors import BadRequest
 from headwater.server.http.parameters import EventTypes, Next, ShortLimit, Text, Word
 from headwater.server.service import Service
@@ -15,7 +16,7 @@ class EventSearch(Controller):
     tags = ("Listing",)
     path = "/api/v1/events/search"
 
-    @get("/", sync_to_thread=True)
+    @get("/", opt=READS_ALL, sync_to_thread=True)
     def search_events(
         self,
         service: Service,

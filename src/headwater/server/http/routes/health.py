@@ -3,6 +3,7 @@
 from litestar import Controller, MediaType, Response, get
 
 from headwater.server import metrics
+from headwater.server.http.access import ANYONE, READS_ALL
 from headwater.server.http.common import answer
 from headwater.server.service import Service
 from headwater.version import __version__
@@ -13,12 +14,12 @@ class Health(Controller):
 
     tags = ("Operations",)
 
-    @get("/health", sync_to_thread=False)
+    @get("/health", opt=ANYONE, sync_to_thread=False)
     def health(self) -> Response[bytes]:
         """Alive."""
         return answer({"status": "ok", "version": __version__})
 
-    @get("/ready", sync_to_thread=True)
+    @get("/ready", opt=ANYONE, sync_to_thread=True)
     def ready(self, service: Service) -> Response[bytes]:
         """Ready: the store answers and takes writes; otherwise 503 with the reason."""
         with service.reader.open() as reading:
@@ -28,7 +29,7 @@ class Health(Controller):
             raise failure
         return answer({"status": "ready", "version": __version__})
 
-    @get("/metrics", media_type=MediaType.TEXT, sync_to_thread=True)
+    @get("/metrics", opt=READS_ALL, media_type=MediaType.TEXT, sync_to_thread=True)
     def metrics(self, service: Service) -> Response[bytes]:
         """Figures for Prometheus."""
         metrics.WAITING.set(service.store.writer.waiting())

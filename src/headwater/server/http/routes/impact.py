@@ -11,6 +11,7 @@ from headwater.openlineage.graph import Way
 from headwater.openlineage.names import NodeKind
 from headwater.server.answers.impact import Item, reached
 from headwater.server.answers.reading import NOW
+from headwater.server.http.access import READS_SOME
 from headwater.server.http.common import answer, bounded, name_of, time_of
 from headwater.server.http.errors import BadRequest, NotFound
 from headwater.server.http.parameters import AsOf, Depth, Format, Node
@@ -26,7 +27,7 @@ class Impact(Controller):
     tags = ("Lineage",)
     path = "/api/v1"
 
-    @get("/impact", sync_to_thread=True)
+    @get("/impact", opt=READS_SOME, sync_to_thread=True)
     def get_impact(
         self, request: Request[Any, Any, Any], service: Service, node_id: Node,
         depth: Depth = 20, as_of: AsOf = None, form: Format = None,
@@ -34,7 +35,7 @@ class Impact(Controller):
         """Everything that depends on a column, dataset or job, nearest first."""
         return _list(request, service, node_id, Way.DOWNSTREAM, depth, as_of, form)
 
-    @get("/origin", sync_to_thread=True)
+    @get("/origin", opt=READS_SOME, sync_to_thread=True)
     def get_origin(
         self, request: Request[Any, Any, Any], service: Service, node_id: Node,
         depth: Depth = 20, as_of: AsOf = None, form: Format = None,

@@ -12,11 +12,14 @@ from litestar.openapi.spec import OpenAPIMediaType, Operation, RequestBody, Sche
 from litestar.openapi.spec.enums import OpenAPIType
 
 from headwater.errors import EventRejected
+from headwater.http.keys import Key
 from headwater.openlineage.events import Event
+from headwater.server.http.access import WRITES_SOME
+from headwater.server.http.authentication import require_covered
+from headwater.server.http.errors import Forbidden
 from headwater.server.metrics import EVENTS, REJECTED
 from headwater.server.service import Service
 from headwater.server.settings import Settings
-from headwater.server.store.keys import Key
 
 _array = msgspec.json.Decoder(list[msgspec.Raw])
 _TOGETHER = 500  # events of one request that share a commit, so that others get their turn
@@ -56,7 +59,9 @@ class Ingest(Controller):
 
     path = "/api/v1"
 
-    @post("/lineage", status_code=201, tags=["Ingest"], operation_class=_TakesEvent)
+    @post(
+        "/lineage", opt=WRITES_SOME, status_code=201, tags=["Ingest"], operation_class=_TakesEvent
+    )
     async def post_lineage(
         self, request: Request[Any, Any, Any], service: Service
     ) -> Response[bytes]:
@@ -67,12 +72,18 @@ class Ingest(Controller):
             return await _store_each(service, _elements(body), key)
         event = _read(service, body)
         if key is not None:
-            require_covered(key, event)
+            require_event_covered(key, event)
         await service.store.ingest_soon([event])
         EVENTS.inc()
         return Response(b"", status_code=201, media_type=MediaType.JSON)
 
-    @post("/lineage/batch", status_code=201, tags=["Ingest"], operation_class=_TakesLines)
+    @post(
+        "/lineage/batch",
+        opt=WRITES_SOME,
+        status_code=201,
+        tags=["Ingest"],
+        operation_class=_TakesLines,
+    )
     async def post_batch(
         self, request: Request[Any, Any, Any], service: Service
     ) -> Response[bytes]:
@@ -104,15 +115,13 @@ def _key(request: Request[Any, Any, Any]) -> Key | None:
     return key
 
 
-def require_covered(key: Key, event: Event) -> None:
-    """See that a key may speak for a job, or of a dataset.
+def require_event_covered(key: Key, event: Event) -> None:
+    """See that a key may report an event.
 
-    Raises: Problem.
+    Raises: Forbidden.
     """
     part = event.dataset
-    namespace = event.job[0] if event.job else part.namespace if part else ""
-    if not key.covers(namespace):
-        raise Problem(403, f"the key {key.name!r} is for namespaces that begin {key.namespace!r}")
+    require_covered(key, event.job[0] if event.job else part.namespace if part else "")
 
 
 async def _store_each(service: Service, raws: Iterable[bytes], key: Key | None) -> Response[bytes]:
@@ -124,11 +133,11 @@ async def _store_each(service: Service, raws: Iterable[bytes], key: Key | None) 
         try:
             event = service.store.read(raw)
             if key is not None:
-                require_covered(key, event)
+                require_event_covered(key, event)
             events.append(event)
             places.append(len(results))
             results.append({"status": 201})
-        except Problem as problem:
+        except Forbidden as problem:
             results.append({"status": problem.status_code, "errors": [problem.detail]})
         except EventRejected as error:
             results.append(_refusal(error))

@@ -1,11 +1,13 @@
 """Jobs, their versions, runs and tags."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
 
 import msgspec
-from litestar import Controller, Response, delete, get, post, put
+from litestar import Controller, Request, Response, delete, get, post, put
 from msgspec import Struct
 
 from headwater.openlineage.lifecycle import RunState
@@ -15,6 +17,7 @@ from headwater.server.answers.reading import Reading, uuid_bytes
 from headwater.server.answers.runs import LISTED, RunWriter
 from headwater.server.answers.shapes import Job
 from headwater.server.http import legacy_events
+from headwater.server.http.access import ADMINISTERS_PATH, READS_PATH, READS_SOME, WRITES_PATH
 from headwater.server.http.common import answer, bounded, job_of, time_of
 from headwater.server.http.errors import BadRequest, NotFound
 from headwater.server.http.parameters import LastRunStates, Limit, Names, Offset, PathText, Text
@@ -53,7 +56,7 @@ class Jobs(Controller):
     tags = ("Jobs",)
     path = "/api/v1"
 
-    @get("/jobs", sync_to_thread=True)
+    @get("/jobs", opt=READS_SOME, sync_to_thread=True)
     def list_all(
         self,
         service: Service,
@@ -70,7 +73,7 @@ class Jobs(Controller):
         """
         return _list(service, None, last_run_states, limit, offset, q, name)
 
-    @get("/namespaces/{namespace:str}/jobs", sync_to_thread=True)
+    @get("/namespaces/{namespace:str}/jobs", opt=READS_PATH, sync_to_thread=True)
     def list_some(
         self,
         service: Service,
@@ -82,14 +85,14 @@ class Jobs(Controller):
         """The jobs of a namespace, latest first."""
         return _list(service, unquote(namespace), last_run_states, limit, offset)
 
-    @get(_ONE, sync_to_thread=True)
+    @get(_ONE, opt=READS_PATH, sync_to_thread=True)
     def get_job(self, service: Service, namespace: PathText, name: PathText) -> Response[bytes]:
         """A job with everything known of it."""
         with service.reader.open() as reading:
             found = jobs.jobs(reading, [job_of(reading, namespace, name)])[0]
         return answer(found)
 
-    @put(_ONE, sync_to_thread=True)
+    @put(_ONE, opt=WRITES_PATH, sync_to_thread=True)
     def put_job(
         self, service: Service, namespace: PathText, name: PathText, data: NewJob
     ) -> Response[bytes]:
@@ -104,17 +107,23 @@ class Jobs(Controller):
             found = jobs.jobs(reading, [job_of(reading, namespace, name)])[0]
         return answer(found)
 
-    @delete(_ONE, status_code=200, sync_to_thread=True)
-    def delete_job(self, service: Service, namespace: PathText, name: PathText) -> Response[bytes]:
+    @delete(_ONE, opt=ADMINISTERS_PATH, status_code=200, sync_to_thread=True)
+    def delete_job(
+        self,
+        service: Service,
+        request: Request[Any, Any, Any],
+        namespace: PathText,
+        name: PathText,
+    ) -> Response[bytes]:
         """Hide a job until an event names it again."""
         with service.reader.open() as reading:
             number = job_of(reading, namespace, name)
             found = _brief(reading, number)
         found.facets, found.labels = {}, []
-        service.change(changes.hide, "job", number)
+        service.delete(request, changes.hide, "job", number)
         return answer(found)
 
-    @get(f"{_ONE}/versions", sync_to_thread=True)
+    @get(f"{_ONE}/versions", opt=READS_PATH, sync_to_thread=True)
     def list_versions(
         self,
         service: Service,
@@ -129,7 +138,7 @@ class Jobs(Controller):
             found, _ = jobs.versions(reading, number, None, bounded(limit), bounded(offset))
         return answer({"versions": found})
 
-    @get(f"{_ONE}/versions/{{version:str}}", sync_to_thread=True)
+    @get(f"{_ONE}/versions/{{version:str}}", opt=READS_PATH, sync_to_thread=True)
     def get_version(
         self, service: Service, namespace: PathText, name: PathText, version: PathText
     ) -> Response[bytes]:
@@ -144,7 +153,7 @@ class Jobs(Controller):
             raise NotFound("Job version", version)
         return answer(found[0])
 
-    @get(f"{_ONE}/runs", sync_to_thread=True)
+    @get(f"{_ONE}/runs", opt=READS_PATH, sync_to_thread=True)
     def list_runs(
         self,
         service: Service,
@@ -168,7 +177,7 @@ class Jobs(Controller):
             writer = RunWriter(reading, runs)
             return answer({"runs": [writer.write(run) for run in runs], "totalCount": total})
 
-    @post(f"{_ONE}/runs", status_code=201, sync_to_thread=True)
+    @post(f"{_ONE}/runs", opt=WRITES_PATH, status_code=201, sync_to_thread=True)
     def post_run(
         self, service: Service, namespace: PathText, name: PathText, data: NewRun
     ) -> Response[bytes]:
@@ -188,19 +197,26 @@ class Jobs(Controller):
         service.change(changes.set_args, uuid, args, start, end)
         return run_answer(service, run, status=201)
 
-    @post(f"{_ONE}/tags/{{tag:str}}", status_code=200, sync_to_thread=True)
+    @post(f"{_ONE}/tags/{{tag:str}}", opt=WRITES_PATH, status_code=200, sync_to_thread=True)
     def add_tag(
         self, service: Service, namespace: PathText, name: PathText, tag: PathText
     ) -> Response[bytes]:
         """Give a job a tag."""
-        return _tag(service, changes.add_tag, namespace, name, unquote(tag))
+        add = partial(service.change, changes.add_tag)
+        return _tag(service, add, namespace, name, unquote(tag))
 
-    @delete(f"{_ONE}/tags/{{tag:str}}", status_code=200, sync_to_thread=True)
+    @delete(f"{_ONE}/tags/{{tag:str}}", opt=ADMINISTERS_PATH, status_code=200, sync_to_thread=True)
     def drop_tag(
-        self, service: Service, namespace: PathText, name: PathText, tag: PathText
+        self,
+        service: Service,
+        request: Request[Any, Any, Any],
+        namespace: PathText,
+        name: PathText,
+        tag: PathText,
     ) -> Response[bytes]:
         """Take a tag from a job."""
-        return _tag(service, changes.drop_tag, namespace, name, unquote(tag))
+        drop = partial(service.delete, request, changes.drop_tag)
+        return _tag(service, drop, namespace, name, unquote(tag))
 
 
 def _list(
@@ -225,10 +241,12 @@ def _brief(reading: Reading, number: int) -> Job:
     return found
 
 
-def _tag(service: Service, change: Any, namespace: str, name: str, tag: str) -> Response[bytes]:
+def _tag(
+    service: Service, change: Callable[..., None], namespace: str, name: str, tag: str
+) -> Response[bytes]:
     with service.reader.open() as reading:
         number = job_of(reading, namespace, name)
-    service.change(change, "JOB", number, "", tag)
+    change("JOB", number, "", tag)
     with service.reader.open() as reading:
         found = _brief(reading, number)
     return answer(found)

@@ -4,6 +4,7 @@ from litestar import Controller, Response, get
 
 from headwater.server.answers.listing import list_datasets, list_runs
 from headwater.server.answers.warehouse import tables
+from headwater.server.http.access import READS_ALL, READS_SOME
 from headwater.server.http.common import answer, bounded
 from headwater.server.http.parameters import Limit, Offset, OptionalText, States, Text
 from headwater.server.service import Service
@@ -15,7 +16,7 @@ class Listing(Controller):
     tags = ("Listing",)
     path = "/api/v1"
 
-    @get("/runs", sync_to_thread=True)
+    @get("/runs", opt=READS_SOME, sync_to_thread=True)
     def get_runs(
         self,
         service: Service,
@@ -28,7 +29,7 @@ class Listing(Controller):
             found, total = list_runs(reading, states or [], bounded(limit), bounded(offset))
         return answer({"runs": found, "totalCount": total})
 
-    @get("/datasets", sync_to_thread=True)
+    @get("/datasets", opt=READS_SOME, sync_to_thread=True)
     def get_datasets(
         self,
         service: Service,
@@ -44,7 +45,7 @@ class Listing(Controller):
             )
         return answer({"datasets": found, "totalCount": total})
 
-    @get("/tables", sync_to_thread=True)
+    @get("/tables", opt=READS_ALL, sync_to_thread=True)
     def get_tables(self, service: Service) -> Response[bytes]:
         """Tables with a catalog's name or with snapshots, the newest snapshots first."""
         with service.reader.open() as reading:

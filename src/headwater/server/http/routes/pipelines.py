@@ -6,6 +6,7 @@ from urllib.parse import unquote
 from litestar import Controller, Request, Response, delete, get, patch, post, put
 
 from headwater.errors import PipelineUnreachable, UnknownPipeline
+from headwater.server.http.access import ADMINISTERS_ALL, READS_ALL
 from headwater.server.http.common import answer
 from headwater.server.http.errors import BadRequest
 from headwater.server.http.parameters import PathText
@@ -28,40 +29,40 @@ class Pipelines(Controller):
     path = "/api/v1/pipelines"
     exception_handlers = {UnknownPipeline: _told, PipelineUnreachable: _told}  # noqa: RUF012
 
-    @get("/")
+    @get("/", opt=READS_ALL)
     async def list_clusters(self, service: Service) -> Response[bytes]:
         """The clusters that the server was started with, and whether they answer."""
         return answer(await service.clusters.all() if service.clusters else [])
 
-    @get(_ONE)
+    @get(_ONE, opt=READS_ALL)
     async def read(
         self, service: Service, request: Request[Any, Any, Any], name: PathText, rest: PathText
     ) -> Response[bytes]:
         """Ask a cluster, as Kafka Connect's REST API is asked; secrets are hidden."""
         return await _pass_on(service, request, name, rest)
 
-    @post(_ONE)
+    @post(_ONE, opt=ADMINISTERS_ALL)
     async def create(
         self, service: Service, request: Request[Any, Any, Any], name: PathText, rest: PathText
     ) -> Response[bytes]:
         """Deploy a connector, or restart one."""
         return await _pass_on(service, request, name, rest)
 
-    @put(_ONE)
+    @put(_ONE, opt=ADMINISTERS_ALL)
     async def change(
         self, service: Service, request: Request[Any, Any, Any], name: PathText, rest: PathText
     ) -> Response[bytes]:
         """Configure, validate, pause, resume or stop; a hidden secret that comes back stays."""
         return await _pass_on(service, request, name, rest)
 
-    @patch(_ONE)
+    @patch(_ONE, opt=ADMINISTERS_ALL)
     async def mend(
         self, service: Service, request: Request[Any, Any, Any], name: PathText, rest: PathText
     ) -> Response[bytes]:
         """Change a part of a configuration, or offsets."""
         return await _pass_on(service, request, name, rest)
 
-    @delete(_ONE, status_code=200)
+    @delete(_ONE, opt=ADMINISTERS_ALL, status_code=200)
     async def remove(
         self, service: Service, request: Request[Any, Any, Any], name: PathText, rest: PathText
     ) -> Response[bytes]:
@@ -77,6 +78,8 @@ async def _pass_on(
         raise BadRequest(detail=f"{path!r} is not of Kafka Connect's API", status_code=404)
     if service.clusters is None:
         raise UnknownPipeline(unquote(name), [])
+    if request.method != "GET":
+        await service.audit(request)
     found = await service.clusters.pass_on(
         unquote(name), request.method, path, request.scope["query_string"], await request.body()
     )

@@ -7,6 +7,7 @@ from litestar.params import QueryParameter
 
 from headwater.openlineage.events import MAX_NAME
 from headwater.server.answers.resolve import TYPES, resolve
+from headwater.server.http.access import READS_ALL
 from headwater.server.http.common import answer
 from headwater.server.http.errors import BadParameters, BadRequest
 from headwater.server.service import Service
@@ -20,7 +21,7 @@ class Resolve(Controller):
     tags = ("Search",)
     path = "/api/v1/resolve"
 
-    @get("/", sync_to_thread=True)
+    @get("/", opt=READS_ALL, sync_to_thread=True)
     def get_resolution(
         self,
         service: Service,

@@ -8,6 +8,7 @@ from headwater.server.answers.facets import FacetBook
 from headwater.server.answers.reading import Reading, uuid_bytes, uuid_text
 from headwater.server.answers.runs import LISTED, RunWriter
 from headwater.server.http import legacy_events
+from headwater.server.http.access import READS_SOME, WRITES_SOME
 from headwater.server.http.common import answer, time_of
 from headwater.server.http.errors import BadParameters, BadRequest, NotFound
 from headwater.server.http.parameters import FacetsOf, PathText, Time
@@ -28,12 +29,12 @@ class Runs(Controller):
     tags = ("Runs",)
     path = "/api/v1/jobs/runs"
 
-    @get("/{run_id:str}", sync_to_thread=True)
+    @get("/{run_id:str}", opt=READS_SOME, sync_to_thread=True)
     def get_run(self, service: Service, run_id: PathText) -> Response[bytes]:
         """A run with what it read and wrote."""
         return run_answer(service, run_id)
 
-    @get("/{run_id:str}/facets", sync_to_thread=True)
+    @get("/{run_id:str}/facets", opt=READS_SOME, sync_to_thread=True)
     def get_facets(self, service: Service, run_id: PathText, kind: FacetsOf) -> Response[bytes]:
         """The facets of a run, or of its job as of that run."""
         if kind.lower() not in ("run", "job"):
@@ -45,7 +46,7 @@ class Runs(Controller):
             facets = book.run(said) if kind.lower() == "run" else book.job(said)
         return answer({"runId": uuid_text(row.uuid), "facets": facets})
 
-    @post("/{run_id:str}/{mark:str}", status_code=200, sync_to_thread=True)
+    @post("/{run_id:str}/{mark:str}", opt=WRITES_SOME, status_code=200, sync_to_thread=True)
     def mark_run(
         self, service: Service, run_id: PathText, mark: PathText, at: Time = None
     ) -> Response[bytes]:

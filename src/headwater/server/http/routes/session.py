@@ -4,11 +4,14 @@ from typing import Any
 
 from litestar import Controller, Request, Response, get
 
+from headwater.http.keys import SCOPES
 from headwater.server.answers.reading import moment
+from headwater.server.http.access import ADMINISTERS_ALL, ANYONE
 from headwater.server.http.common import answer, bounded
+from headwater.server.http.errors import KeyRequired
 from headwater.server.http.parameters import Limit, Offset
 from headwater.server.service import Service
-from headwater.server.store.keys import SCOPES, Key, read_audit
+from headwater.server.store.keys import read_audit
 
 
 class Session(Controller):
@@ -17,15 +20,19 @@ class Session(Controller):
     tags = ("Operations",)
     path = "/api/v1"
 
-    @get("/session", sync_to_thread=False)
-    def get_session(self, service: Service, request: Request[Any, Any, Any]) -> Response[bytes]:
+    @get("/session", opt=ANYONE)
+    async def get_session(
+        self, service: Service, request: Request[Any, Any, Any]
+    ) -> Response[bytes]:
         """Whether a key is needed, and what the one that was sent allows."""
-        key: Key | None = request.scope["state"].get("key")
+        key = await service.authenticator.find(request.scope)
+        required = service.authenticator.is_required
+        if key is None and required and "authorization" in request.headers:
+            raise KeyRequired(is_given=True)
         scopes = [scope for scope in SCOPES if key.may(scope)] if key else None
-        required = service.guard.is_required
         return answer({"required": required, "scopes": scopes, "name": key.name if key else None})
 
-    @get("/audit", sync_to_thread=True)
+    @get("/audit", opt=ADMINISTERS_ALL, sync_to_thread=True)
     def get_audit(
         self, service: Service, limit: Limit = 100, offset: Offset = 0
     ) -> Response[bytes]:

@@ -1,12 +1,14 @@
 """What happens, as it happens: server-sent events."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
-from litestar import Controller, get
+from litestar import Controller, Request, get
 from litestar.response import Stream
 
 from headwater.openlineage.names import NodeKind
 from headwater.openlineage.times import FOREVER
+from headwater.server.http.access import READS_SOME
 from headwater.server.http.errors import BadRequest, NotFound
 from headwater.server.http.parameters import LastEventId, OptionalNode, StreamTypes
 from headwater.server.http.routes.history import parse_node
@@ -22,10 +24,11 @@ class Streams(Controller):
     tags = ("Live",)
     path = "/api/v1/stream"
 
-    @get("/", media_type="text/event-stream")
+    @get("/", opt=READS_SOME, media_type="text/event-stream")
     async def get_stream(
         self,
         service: Service,
+        request: Request[Any, Any, Any],
         node_id: OptionalNode = None,
         types: StreamTypes = None,
         last_event_id: LastEventId = None,
@@ -35,7 +38,7 @@ class Streams(Controller):
         About a job, or about a dataset and the jobs that read and write it, if `nodeId` is given.
         """
         wanted = Filter(_types(types), None if node_id is None else _about(service, node_id))
-        text = service.live.watch(wanted, _number(last_event_id))
+        text = service.live.watch(wanted, _number(last_event_id), request.scope["state"].get("key"))
         return Stream(_flowing(text), media_type="text/event-stream", headers=_HEADERS)
 
 

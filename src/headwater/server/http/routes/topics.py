@@ -8,6 +8,7 @@ from litestar import Controller, Request, Response, get
 
 from headwater.errors import HeadwaterError, KafkaUnreachable, UnknownPipeline, UnknownTopic
 from headwater.openlineage.names import DatasetName, NodeKind
+from headwater.server.http.access import READS_ALL
 from headwater.server.http.common import answer
 from headwater.server.http.parameters import EachLimit, PathText
 from headwater.server.service import Service
@@ -32,12 +33,12 @@ class KafkaTopics(Controller):
     path = "/api/v1/kafka"
     exception_handlers = dict.fromkeys(_CODES, _told)
 
-    @get("/")
+    @get("/", opt=READS_ALL)
     async def list_kafka_clusters(self, service: Service) -> Response[bytes]:
         """The Kafka clusters that the server was started with."""
         return answer(service.topics.clusters())
 
-    @get("/{cluster:str}/topics")
+    @get("/{cluster:str}/topics", opt=READS_ALL)
     async def list_topics(self, service: Service, cluster: PathText) -> Response[bytes]:
         """The topics of a cluster: partitions, messages, subjects of the schema registry."""
         cluster = unquote(cluster)
@@ -45,7 +46,7 @@ class KafkaTopics(Controller):
         await asyncio.to_thread(_link, service, cluster, topics)
         return answer({"topics": topics, "problem": problem})
 
-    @get("/{cluster:str}/topics/{topic:str}")
+    @get("/{cluster:str}/topics/{topic:str}", opt=READS_ALL)
     async def get_topic(
         self, service: Service, cluster: PathText, topic: PathText
     ) -> Response[bytes]:
@@ -64,7 +65,7 @@ class KafkaTopics(Controller):
             }
         )
 
-    @get("/{cluster:str}/topics/{topic:str}/messages")
+    @get("/{cluster:str}/topics/{topic:str}/messages", opt=READS_ALL)
     async def list_messages(
         self, service: Service, cluster: PathText, topic: PathText, limit: EachLimit = 10
     ) -> Response[bytes]:
