@@ -86,7 +86,7 @@ def test_a_namespace_is_drawn_as_one_node_and_opens_again(page: Page) -> None:
     page.goto("/lineage")
     expect(page.locator(".node.job")).to_have_count(5)
     page.get_by_text("Namespaces", exact=True).click()
-    page.get_by_role("button", name=re.compile("^5 jobs of .* as one$")).click()
+    page.get_by_role("button", name=re.compile("^5 jobs of .* as one node$")).click()
     expect(page.locator(".node.job")).to_have_count(1)
     expect(page.locator(".node.dataset")).to_have_count(5)
     assert "together=job" in page.url

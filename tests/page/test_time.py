@@ -14,7 +14,7 @@ def test_the_slider_shows_the_graph_as_it_was(page: Page) -> None:
     card = node(page, table)
     expect(card).to_contain_text("currency")
     expect(page.locator(".tick").first).to_be_attached()
-    page.get_by_role("button", name="To the change before").click()
+    page.get_by_role("button", name="Previous change").click()
     expect(page).to_have_url(re.compile("at="))
     page.get_by_role("slider", name="Moment").press("ArrowLeft")
     expect(card).to_contain_text("item")

@@ -24,7 +24,7 @@ VIEWS = {
     "column": (lineage(column=field_id(lab.DAILY, "total_price")), "Comes from"),
     "time": (lineage(time="1"), "Compare"),
     "jobs": ("/jobs", "supplier-stats"),
-    "job": (f"/jobs/view?{named(lab.JOBS, 'supplier_stats')}", "How long runs took"),
+    "job": (f"/jobs/view?{named(lab.JOBS, 'supplier_stats')}", "Duration of runs"),
     "datasets": ("/datasets", "warehouse/default/orders"),
     "dataset": (f"/datasets/view?{named(*lab.TABLE)}", "Versions, latest first"),
     "runs": ("/runs", "completed"),
@@ -34,10 +34,10 @@ VIEWS = {
         f"/impact?node={quote(field_id(lab.ORDERS, 'price'), '')}",
         "supplier_stats.total_price",
     ),
-    "pipelines": ("/pipelines", "No pipelines are shown yet"),
-    "topics": ("/pipelines/topics", "No topics are shown yet"),
+    "pipelines": ("/pipelines", "No pipelines"),
+    "topics": ("/pipelines/topics", "No topics"),
     "tables": ("/pipelines/tables", "warehouse/default/orders"),
-    "nowhere": ("/nowhere", "There is nothing at this address"),
+    "nowhere": ("/nowhere", "Page not found"),
 }
 
 
@@ -86,7 +86,7 @@ def test_jobs_are_filtered_by_name_on_the_server(page: Page) -> None:
     page.get_by_label("Filter by name").fill("s3-SINK")
     expect(page.locator("tbody tr")).to_have_count(1)
     page.goto("/jobs?q=nothing-like-it")
-    expect(page.get_by_text("No job is like that")).to_be_visible()
+    expect(page.get_by_text("No job matches")).to_be_visible()
 
 
 def test_datasets_are_filtered_by_name(page: Page) -> None:
@@ -111,7 +111,7 @@ def test_an_event_can_be_read_whole(page: Page) -> None:
     expect(page.locator(".events pre")).to_contain_text('"eventType": "FAIL"')
     expect(page.get_by_role("status").last).to_contain_text("1 found in")
     page.get_by_label("Find any text").fill("nowhere at all")
-    expect(page.get_by_text("No event holds that")).to_be_visible()
+    expect(page.get_by_text("No event matches")).to_be_visible()
     page.get_by_label("Find any text").fill("")
     page.get_by_label("Type", exact=True).select_option("FAIL")
     expect(page.locator(".events li")).to_have_count(1)

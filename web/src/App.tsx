@@ -39,10 +39,10 @@ export function App() {
         <Route path="/pipelines/topic" component={TopicView} />
         <Route path="/impact" component={Impact} />
         <Route>
-          <h1 className="hidden">Nothing here</h1>
-          <Empty title="There is nothing at this address">
+          <h1 className="hidden">Page not found</h1>
+          <Empty title="Page not found">
             <p>
-              <Link href="/lineage">To the graph</Link>
+              <Link href="/lineage">Go to the graph</Link>
             </p>
           </Empty>
         </Route>

@@ -20,7 +20,7 @@ export function Confirm({ title, text, verb, isDangerous, yes, no }: Props) {
           {verb}
         </button>
         <button type="button" onClick={no}>
-          Leave it
+          Cancel
         </button>
       </p>
     </Dialog>

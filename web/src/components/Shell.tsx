@@ -85,9 +85,9 @@ function signOut(): void {
 
 const TOLD: Record<Connection, [string, string, string]> = {
   connecting: ["○", "connecting", "Waiting for the server"],
-  live: ["●", "live", "States arrive as they happen"],
-  polling: ["●", "live", "States are asked for every two seconds"],
-  lost: ["✕", "connection lost", "The server does not answer; it is tried again by itself"],
+  live: ["●", "live", "States are updated live"],
+  polling: ["●", "live", "States are polled every two seconds"],
+  lost: ["✕", "connection lost", "The server does not answer; the page retries automatically"],
 };
 
 function Connected() {

@@ -18,7 +18,7 @@ export function SignIn() {
     <Dialog label="Sign in" close={() => {}} className="sign-in">
       <form onSubmit={enter}>
         <h2>Sign in</h2>
-        <p>This server asks for an API key. Whoever runs it can give you one.</p>
+        <p>This server requires an API key. Ask its administrator for one.</p>
         {wasRefused && (
           <p className="failure" role="alert">
             The key was not accepted.

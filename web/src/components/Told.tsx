@@ -48,12 +48,9 @@ export function FirstEvent() {
 }'`;
   return (
     <>
-      <p>
-        Anything that speaks OpenLineage can tell this server what it reads and writes. Point it
-        here:
-      </p>
+      <p>Send OpenLineage events to this server. Producers need only its address:</p>
       <pre>export OPENLINEAGE_URL={window.location.origin}</pre>
-      <p>or send a first event by hand, and watch it appear:</p>
+      <p>Or send a first event by hand:</p>
       <pre>{body}</pre>
     </>
   );

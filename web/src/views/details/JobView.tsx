@@ -81,7 +81,7 @@ function Times({ runs }: { runs: Run[] }) {
   const ended = runs.filter((run) => run.durationMs !== null).reverse();
   if (ended.length < 2) return null;
   return (
-    <Section title="How long runs took">
+    <Section title="Duration of runs">
       <Bars
         label="Duration of runs, oldest first"
         bars={ended.map((run) => ({

@@ -86,11 +86,11 @@ function Head({ run, job }: { run: Run; job: LineageEvent["job"] }) {
       </p>
       <dl className="timeline">
         <div>
-          <dt>began</dt>
+          <dt>started</dt>
           <dd>{moment(run.startedAt ?? run.createdAt)}</dd>
         </div>
         <div>
-          <dt>last heard</dt>
+          <dt>last event</dt>
           <dd>{moment(run.updatedAt)}</dd>
         </div>
         <div>

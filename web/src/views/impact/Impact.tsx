@@ -48,7 +48,7 @@ export function Impact() {
   const items = found.data?.items ?? [];
   return (
     <Page
-      title={`${way === "impact" ? "What depends on" : "What makes"} ${name || "…"}`}
+      title={`${way === "impact" ? "Downstream of" : "Upstream of"} ${name || "…"}`}
       tools={
         <>
           <button
@@ -72,14 +72,14 @@ export function Impact() {
       }
     >
       {!node && (
-        <Empty title="Nothing was chosen">
-          <p>Open a dataset, a column or a job, and ask for its impact there.</p>
+        <Empty title="Nothing is selected">
+          <p>Open a dataset, a column or a job, and choose Impact there.</p>
         </Empty>
       )}
-      {found.isLoading && <Waiting what="what depends on it" />}
+      {found.isLoading && <Waiting what="the list" />}
       {found.error && <Failure error={found.error} again={() => void found.refetch()} />}
       {found.data && items.length === 0 && (
-        <Empty title={way === "impact" ? "Nothing depends on it" : "It comes from nothing known"} />
+        <Empty title={way === "impact" ? "Nothing depends on it" : "Nothing is upstream of it"} />
       )}
       {items.length > 0 && <Items items={items} />}
     </Page>

@@ -42,7 +42,7 @@ export function ColumnPanel({ scene }: { scene: Scene }) {
       </p>
       {lit.edges.length === 0 && (
         <Empty title="No direct path is known">
-          <p>Nobody has told which columns this one comes from, or which it feeds.</p>
+          <p>No event reports which columns this one comes from, or which it feeds.</p>
         </Empty>
       )}
       <Steps title="Comes from" edges={up} end="from" scene={scene} />

@@ -38,7 +38,7 @@ export function DatasetPanel({ node, scene }: { node: DatasetNode; scene: Scene 
         <button type="button" onClick={() => change({ anchors: [node.id] })}>
           Centre here
         </button>
-        <Link href={datasetLink(node.data.id)}>All about it</Link>
+        <Link href={datasetLink(node.data.id)}>Details</Link>
         <Link href={`/impact?node=${encodeURIComponent(node.id)}`}>Impact</Link>
       </p>
       {changes.length > 0 && (

@@ -44,7 +44,7 @@ export function JobPanel({ node }: { node: JobNode }) {
         <button type="button" onClick={() => change({ anchors: [node.id] })}>
           Centre here
         </button>
-        <Link href={jobLink(node.data.id)}>All about it</Link>
+        <Link href={jobLink(node.data.id)}>Details</Link>
         {pulse.runId && <Link href={runLink(pulse.runId)}>Last run</Link>}
       </p>
       {job.isLoading && <Waiting what="the job" />}

@@ -68,7 +68,7 @@ function Nothing({ scene }: { scene: ReturnType<typeof useScene> }) {
   if (scene.isLoading || scene.graph.nodes.size > 0) return <Waiting what="the graph" />;
   if (state.at) {
     return (
-      <Empty title="Nothing was known at this moment">
+      <Empty title="There was no lineage at this time">
         <button type="button" onClick={() => change({ at: null, since: null })}>
           Back to now
         </button>

@@ -45,7 +45,7 @@ function Bar({ told }: { told: string }) {
   const step = (way: "before" | "after") => go(near(changes, here, way));
   return (
     <section className="timebar" aria-label="Time">
-      <button type="button" onClick={() => step("before")} aria-label="To the change before">
+      <button type="button" onClick={() => step("before")} aria-label="Previous change">
         ◀
       </button>
       <div className="tracks">
@@ -70,7 +70,7 @@ function Bar({ told }: { told: string }) {
         type="button"
         onClick={() => step("after")}
         disabled={at === null}
-        aria-label="To the change after"
+        aria-label="Next change"
       >
         ▶
       </button>
@@ -85,7 +85,7 @@ function Bar({ told }: { told: string }) {
         Compare
       </button>
       <select
-        aria-label="Range of time"
+        aria-label="Time range"
         value={range}
         onChange={(event) => setRange(Number(event.target.value))}
       >

@@ -31,7 +31,7 @@ export function Toolbar({ scene, picture, help }: Props) {
         aria-pressed={state.isolate}
         disabled={!canIsolate}
         onClick={() => change({ isolate: !state.isolate })}
-        title="Show only the path of what is chosen (I)"
+        title="Show only the path of the selection (I)"
       >
         Isolate
       </button>
@@ -39,7 +39,7 @@ export function Toolbar({ scene, picture, help }: Props) {
         type="button"
         aria-pressed={state.indirect}
         onClick={() => change({ indirect: !state.indirect }, "replace")}
-        title="Columns that filter, join, group or sort, without being copied"
+        title="Show columns that are used only to filter, join, group or sort"
       >
         Indirect
       </button>
@@ -47,7 +47,7 @@ export function Toolbar({ scene, picture, help }: Props) {
         type="button"
         aria-pressed={state.folded}
         onClick={() => change({ folded: !state.folded })}
-        title="Let applications stand for the jobs that run inside them"
+        title="Show applications instead of the jobs inside them"
       >
         Fold
       </button>
@@ -56,11 +56,11 @@ export function Toolbar({ scene, picture, help }: Props) {
         type="button"
         aria-pressed={state.time}
         onClick={() => change({ time: !state.time, at: null, since: null }, "replace")}
-        title="The graph as it was (T)"
+        title="Show the graph at an earlier time (T)"
       >
         Time
       </button>
-      <button type="button" onClick={fit} title="Fit everything in (F)">
+      <button type="button" onClick={fit} title="Fit the graph to the window (F)">
         Fit
       </button>
       <span className="spring" />
@@ -109,7 +109,7 @@ function Together({ scene }: { scene: Scene }) {
               aria-pressed={state.together.includes(group)}
               onClick={() => toggle(group)}
             >
-              {count} {kind}s of {rest.join(":")} as one
+              {count} {kind}s of {rest.join(":")} as one node
             </button>
           );
         })}

@@ -9,17 +9,17 @@ import { FARTHEST, type View } from "./state";
 import type { Scene } from "./useScene";
 
 export const KEYS: [string, string][] = [
-  ["← →", "walk upstream, downstream"],
-  ["↑ ↓", "walk to what stands above, below"],
-  ["Enter", "draw the graph around what is chosen"],
+  ["← →", "select the next node upstream, downstream"],
+  ["↑ ↓", "select the node above, below"],
+  ["Enter", "show the graph around the selection"],
   ["U, D", "one more step upstream, downstream"],
   ["C", "open and close columns"],
   ["I", "isolate the path"],
-  ["F", "fit everything in"],
+  ["F", "fit the graph to the window"],
   ["T", "time"],
-  ["Esc", "let go of what is chosen"],
+  ["Esc", "clear the selection"],
   ["⌘K, Ctrl K, /", "search"],
-  ["?", "these keys"],
+  ["?", "show these keys"],
 ];
 
 export function useKeys(

@@ -20,9 +20,9 @@ interface Props {
 const DEEDS: [Deed, string, string][] = [
   ["pause", "Pause", ""],
   ["resume", "Resume", ""],
-  ["restart", "Restart", "Its tasks stop and start again; what was read stays read."],
-  ["stop", "Stop", "Its tasks end. It keeps its configuration and offsets."],
-  ["delete", "Delete", "Its configuration is removed. What it wrote stays."],
+  ["restart", "Restart", "Its tasks stop and start again. Offsets are kept."],
+  ["stop", "Stop", "Its tasks stop. Configuration and offsets are kept."],
+  ["delete", "Delete", "Its configuration is deleted. The data it wrote is kept."],
 ];
 
 export function ConnectorPanel({ cluster, name, close }: Props) {
@@ -50,7 +50,7 @@ export function ConnectorPanel({ cluster, name, close }: Props) {
         <Icon name="close" />
       </button>
       <h2>{name}</h2>
-      {!connector && (found.data ? <p>It is not there any more.</p> : <Waiting what="it" />)}
+      {!connector && (found.data ? <p>This connector no longer exists.</p> : <Waiting what="it" />)}
       {error && <Failure error={error} />}
       {connector && (
         <>

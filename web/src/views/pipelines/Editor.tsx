@@ -84,7 +84,7 @@ export function Editor({ cluster, name, config, close }: Props) {
           Check
         </button>
         <button type="button" onClick={close}>
-          Leave it
+          Cancel
         </button>
       </p>
     </Dialog>

@@ -17,10 +17,10 @@ export function Messages({ cluster, topic }: { cluster: string; topic: string })
     placeholderData: keepPreviousData,
   });
   return (
-    <Section title="Last messages, newest first">
+    <Section title="Latest messages, newest first">
       <div className="tools">
         <select
-          aria-label="How many"
+          aria-label="Number of messages"
           value={limit}
           onChange={(event) => setLimit(Number(event.target.value))}
         >
@@ -36,7 +36,7 @@ export function Messages({ cluster, topic }: { cluster: string; topic: string })
       </div>
       {found.isLoading && <Waiting what="messages" />}
       {found.error && <Failure error={found.error} />}
-      {found.data?.messages.length === 0 && <p className="sub">It holds no messages.</p>}
+      {found.data?.messages.length === 0 && <p className="sub">This topic has no messages.</p>}
       {found.data && found.data.messages.length > 0 && <Table messages={found.data.messages} />}
     </Section>
   );
@@ -103,7 +103,7 @@ function Value({ part, columns }: { part: Part | null; columns: string[] }) {
   }
   return (
     <td colSpan={Math.max(1, columns.length)} className="cell">
-      {!part && <span className="sub">nothing: what had this key is deleted</span>}
+      {!part && <span className="sub">deleted (tombstone)</span>}
       {part && (isHidden(part) ? <span className="sub">{HIDDEN}</span> : cell(part.value))}
     </td>
   );

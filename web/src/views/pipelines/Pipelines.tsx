@@ -55,14 +55,14 @@ export function Pipelines() {
 
 function Teach() {
   return (
-    <Empty title="No pipelines are shown yet">
+    <Empty title="No pipelines">
       <p>
-        Tell the server which workers and Kafka Connect clusters to show, and watch, deploy, pause
-        and restart their connectors here:
+        Start the server with the addresses of workers and Kafka Connect clusters, to monitor,
+        deploy, pause and restart their connectors here:
       </p>
       <pre>headwater server --connect lab=http://127.0.0.1:8083</pre>
       <p>
-        <code>headwater worker</code> runs connectors on Spark, and speaks the same API.
+        <code>headwater worker</code> runs connectors on Spark and has the same API.
       </p>
     </Empty>
   );

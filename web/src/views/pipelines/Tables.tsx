@@ -43,11 +43,11 @@ export function Tables() {
       {found.isLoading && <Waiting what="tables" />}
       {found.error && <Failure error={found.error} again={() => void found.refetch()} />}
       {found.data && shown.length === 0 && (
-        <Empty title={text ? "No table is called like that" : "No tables yet"}>
+        <Empty title={text ? "No table matches" : "No tables yet"}>
           {!text && (
             <p>
-              Tables appear here when a job that writes one is heard of: Iceberg tables with the
-              snapshots that streaming jobs commit, and the Kafka offsets each of them holds.
+              Tables appear here when a job reports that it writes one: Iceberg tables with the
+              snapshots that streaming jobs commit, and the Kafka offsets in each of them.
             </p>
           )}
         </Empty>
@@ -112,7 +112,7 @@ function Row({ table, isOpen, toggle }: RowProps) {
               {table.last.id}
             </button>
           ) : (
-            <span className="sub">none told of</span>
+            <span className="sub">none reported</span>
           )}
         </td>
         <td>
@@ -122,7 +122,7 @@ function Row({ table, isOpen, toggle }: RowProps) {
               <Link href={runLink(table.last.runId)}>by a run</Link>
             </>
           ) : (
-            <span title={moment(table.updatedAt)}>heard {ago(table.updatedAt, now)}</span>
+            <span title={moment(table.updatedAt)}>updated {ago(table.updatedAt, now)}</span>
           )}
         </td>
         <td>

@@ -44,7 +44,7 @@ export function TopicView() {
               ))}
               {found.data.subjects.length === 0 && (
                 <Section title="Schemas">
-                  <p className="sub">The schema registry has none for this topic.</p>
+                  <p className="sub">The schema registry has no schema for this topic.</p>
                 </Section>
               )}
             </div>

@@ -28,13 +28,13 @@ export function Topics() {
 
 function Teach() {
   return (
-    <Empty title="No topics are shown yet">
+    <Empty title="No topics">
       <p>
-        Tell the server of a Kafka cluster, and of its schema registry if there is one, and see its
-        topics here with the versions of their schemas and their last messages:
+        Start the server with the address of a Kafka cluster, and of its schema registry if it has
+        one, to see topics, schema versions and the latest messages here:
       </p>
       <pre>headwater server --kafka lab=127.0.0.1:9092?registry=http://127.0.0.1:8081</pre>
-      <p>Whoever may read lineage here may then read messages too; secrets in them are masked.</p>
+      <p>Everyone who can read lineage can then read messages too. Secrets in them are masked.</p>
     </Empty>
   );
 }
@@ -75,7 +75,7 @@ function One({ cluster }: { cluster: KafkaCluster }) {
         </p>
       )}
       {found.data && shown.length === 0 && (
-        <p className="sub">{text ? "No topic is called like that." : "No topics yet."}</p>
+        <p className="sub">{text ? "No topic matches." : "No topics yet."}</p>
       )}
       {shown.length > 0 && <Table cluster={cluster} topics={shown} />}
     </section>
@@ -89,7 +89,7 @@ function Table({ cluster, topics }: { cluster: KafkaCluster; topics: Topic[] }) 
         <tr>
           <th>Topic</th>
           <th className="number">Partitions</th>
-          <th className="number">Messages held</th>
+          <th className="number">Messages</th>
           <th>Schemas</th>
           <th>
             <span className="hidden">Graph</span>

@@ -47,9 +47,7 @@ export function Datasets() {
         heads={["Dataset", "Kind", "Columns", "Tags", "Heard"]}
         rows={datasets.map((dataset) => <Row key={datasetId(dataset)} dataset={dataset} />)}
         none={
-          <Empty title={q ? "No dataset is like that" : "No datasets yet"}>
-            {!q && <FirstEvent />}
-          </Empty>
+          <Empty title={q ? "No dataset matches" : "No datasets yet"}>{!q && <FirstEvent />}</Empty>
         }
         offset={offset}
         change={change}

@@ -61,8 +61,8 @@ export function FoundEvents({ text, kind, type }: Props) {
       </p>
       {found.error && <Failure error={found.error} again={() => void found.refetch()} />}
       {isDone && events.length === 0 && (
-        <Empty title="No event holds that">
-          <p>The text may stand anywhere in an event: in names, facets, errors, SQL.</p>
+        <Empty title="No event matches">
+          <p>The search covers whole events: names, facets, errors, SQL.</p>
         </Empty>
       )}
       <EventList events={events} />

@@ -64,7 +64,7 @@ export function Jobs() {
 
 function None({ isFiltered }: { isFiltered: boolean }) {
   return isFiltered ? (
-    <Empty title="No job is like that" />
+    <Empty title="No job matches" />
   ) : (
     <Empty title="No jobs yet">
       <FirstEvent />
