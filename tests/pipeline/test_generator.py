@@ -108,5 +108,7 @@ def test_rates_come_from_throttles_or_our_own_key(spark: SparkSession) -> None:
 
 def test_an_unknown_function_is_named_before_anything_starts(spark: SparkSession) -> None:
     config = parse("c", {"connector.class": "generator", "genv.t.f.with": "#{Tea.leaf}"}, {})
-    with pytest.raises(BadConfig, match=r"genv\.t\.f\.with: there is no function 'Tea\.leaf'"):
+    with pytest.raises(
+        BadConfig, match=r"genv\.t\.f\.with: the function 'Tea\.leaf' is not supported"
+    ):
         check(config)

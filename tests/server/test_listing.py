@@ -75,5 +75,5 @@ def test_only_known_clusters_and_their_connectors_are_reached(alone: Api) -> Non
 def test_clusters_are_named_by_their_address() -> None:
     told = parse_clusters("a=http://x:1, b=https://y")
     assert told == (("a", "http://x:1"), ("b", "https://y"))
-    with pytest.raises(UsageError, match="names no pipeline"):
+    with pytest.raises(UsageError, match="is not a pipeline"):
         parse_clusters("http://x:1")

@@ -67,7 +67,7 @@ class Emitter:
         try:
             self._spool.put(event)
         except OSError as error:
-            self._complain(f"the spool takes nothing, events wait in memory: {error}")
+            self._complain(f"the spool cannot be written, events wait in memory: {error}")
         with self._wake:
             self._wake.notify()
 
@@ -141,7 +141,7 @@ class Emitter:
             self.sent += 1
             if self._failing:
                 self._failing = False
-                log.warning("headwater: the backend is reached again")
+                log.warning("headwater: the backend answers again")
             return True
         status = getattr(getattr(error, "response", None), "status_code", None)
         if status in _REFUSALS:

@@ -43,7 +43,7 @@ class Guard:
         if first:
             trace = "".join(traceback.format_exception(error))
             log.warning(
-                "headwater: capture failed at %s; the job goes on. Please report this:\n%s",
+                "headwater: capture failed at %s; the job continues. Please report this:\n%s",
                 what,
                 trace,
             )

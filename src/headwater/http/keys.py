@@ -62,8 +62,8 @@ def check_scopes(scopes: Iterable[str]) -> list[str]:
     wanted = [*dict.fromkeys(scopes)]
     if not wanted or not {*wanted} <= {*SCOPES}:
         raise UsageError(
-            f"{', '.join(wanted) or 'nothing'} is no scope",
-            hint=f"Give some of {', '.join(SCOPES)}",
+            f"{', '.join(wanted) or 'nothing'} is not a scope",
+            hint=f"Choose from {', '.join(SCOPES)}",
         )
     return wanted
 
@@ -119,7 +119,8 @@ class KeyFile:
             raise UsageError(f"{name!r} cannot name a key", hint="Give a name without spaces")
         if any(known.name == name for known in self.keys().values()):
             raise UsageError(
-                f"there is a key named {name!r}", hint="Revoke it first, or give another name"
+                f"a key named {name!r} already exists",
+                hint="Revoke it first, or choose another name",
             )
         line = f"{name} {','.join(wanted)} {hashed(key).hex()}\n"
         text = self._path.read_text() if self._path.exists() else ""
@@ -132,7 +133,7 @@ class KeyFile:
         Raises: UsageError, when there is none of the name.
         """
         if not any(known.name == name for known in self.keys().values()):
-            raise UsageError(f"there is no key named {name!r}", hint=f"See {self._path}")
+            raise UsageError(f"no key is named {name!r}", hint=f"See {self._path}")
         lines = self._path.read_text().splitlines(keepends=True)
         self._write("".join(line for line in lines if line.split()[:1] != [name]))
 

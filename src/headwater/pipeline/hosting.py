@@ -117,8 +117,8 @@ class Task:
             self.trace = message
             self.journal.error(f"{self.flow.name} failed: {message}")
             return
-        _log.info("%s goes on with schema id %s", self.flow.name, new)
-        self.journal.info(f"{self.flow.name} met a new schema, id {new}, and goes on with it")
+        _log.info("%s continues with schema id %s", self.flow.name, new)
+        self.journal.info(f"{self.flow.name} found a new schema, id {new}, and continues with it")
         self.query = None
         self.start()
 
@@ -149,8 +149,8 @@ class Hosted:
         self.config, self.site = config, site
         journal = journal or Journal()
         for key in config.unknown:
-            _log.warning("%s: the key %s is not understood and has no effect", config.name, key)
-            journal.warn(f"the key {key} is not understood and has no effect")
+            _log.warning("%s: the key %s is not supported and has no effect", config.name, key)
+            journal.warn(f"the key {key} is not supported and has no effect")
         self.tasks: Sequence[Task | BatchTask]
         if config.kind is Kind.JOB:
             self.tasks = _job(config, site, checkpoints, journal)

@@ -134,9 +134,9 @@ def struct(text: str) -> T.StructType:
         parsed = T.StructType.fromDDL(text)
     except ParseException as error:
         reason = str(error).strip().splitlines()[0]
-        raise ValueError(f"{text!r} is no list of columns: {reason}") from error
+        raise ValueError(f"{text!r} is not a list of columns: {reason}") from error
     if not isinstance(parsed, T.StructType) or not parsed.fields:
-        raise ValueError(f"{text!r} is no list of columns")
+        raise ValueError(f"{text!r} is not a list of columns")
     return parsed
 
 

@@ -60,7 +60,7 @@ class JarCache:
         if self._ivy_settings is not None and not self._ivy_settings.is_file():
             raise UsageError(
                 f"the Ivy settings file {self._ivy_settings} does not exist",
-                hint="Set HEADWATER_IVY_SETTINGS to one that does, or unset it",
+                hint="Set HEADWATER_IVY_SETTINGS to an existing file, or unset it",
             )
         with locked(self.root / "fetch.lock"), disk_faults_are_told(self.root):
             lacking = self.missing(jars, verify=verify)

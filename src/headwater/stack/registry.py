@@ -32,7 +32,7 @@ def _command(site: Site) -> list[str]:
 
 def _probe(site: Site) -> None:
     if "compatibilityLevel" not in get_json(f"{registry_url(site)}/config"):
-        raise ConnectionError("the registry does not tell its compatibility")
+        raise ConnectionError("the registry does not report its compatibility level")
 
 
 def _settle(site: Site) -> None:

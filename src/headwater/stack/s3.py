@@ -45,7 +45,7 @@ def _probe(site: Site) -> None:
         with answer:
             if b"<Code>AccessDenied</Code>" in answer.read():
                 return
-    raise ConnectionError("this is not the object store")
+    raise ConnectionError("the process that answers is not the object store")
 
 
 S3 = Service(

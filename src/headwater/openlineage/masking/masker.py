@@ -233,12 +233,12 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object, unless one of its keys stands in it twice: the first would not be seen."""
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a key stands twice in an object")
+        raise ValueError("an object has a key twice")
     return found
 
 
 def has_duplicates(raw: bytes) -> bool:
-    """Whether a key stands twice in an object of a document that can be read."""
+    """Whether an object has a key twice of a document that can be read."""
     try:
         json.loads(raw, object_pairs_hook=_distinct)
     except ValueError:

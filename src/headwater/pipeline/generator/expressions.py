@@ -36,7 +36,7 @@ def expression(text: str, draw: Draw, moment: Column) -> Column:
     """
     found = list(_EXPRESSION.finditer(text))
     if "#{" in _EXPRESSION.sub("", text):
-        raise ValueError(f"{text!r} is not understood")
+        raise ValueError(f"{text!r} is not a supported expression")
     if len(found) == 1 and found[0].group(0) == text.strip():
         return _call(found[0], draw, moment)
     parts, at = [], 0
@@ -55,12 +55,12 @@ def functions() -> list[str]:
 def _call(found: re.Match[str], draw: Draw, moment: Column) -> Column:
     name = found.group(1).replace("_", "").lower()
     if name not in _FUNCTIONS:
-        raise ValueError(f"there is no function {found.group(1)!r}")
+        raise ValueError(f"the function {found.group(1)!r} is not supported")
     arguments = re.findall(r"'([^']*)'", found.group(2))
     try:
         return _FUNCTIONS[name](Call(arguments, draw, moment))
     except (IndexError, KeyError, TypeError) as error:
-        raise ValueError(f"{found.group(0)!r} has arguments that do not fit") from error
+        raise ValueError(f"{found.group(0)!r} has invalid arguments") from error
 
 
 def _random_double(call: Call) -> Column:

@@ -23,7 +23,7 @@ def regexify(pattern: str) -> Maker:
     """
     maker, rest = _choice(pattern)
     if rest:
-        raise ValueError(f"{rest!r} is not understood in the pattern {pattern!r}")
+        raise ValueError(f"{rest!r} is not supported in the pattern {pattern!r}")
     return maker
 
 
@@ -55,7 +55,7 @@ def _atom(text: str) -> tuple[Maker, str]:
     if head == "[":
         inside, closed, rest = rest.partition("]")
         if not closed or not inside or inside.startswith("^"):
-            raise ValueError(f"the class [{inside}] is not understood")
+            raise ValueError(f"the class [{inside}] is not supported")
         return _of(_members(inside)), rest
     if head == "\\" and rest:
         return _of(_CLASSES.get(rest[0], rest[0])), rest[1:]

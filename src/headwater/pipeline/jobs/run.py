@@ -58,4 +58,4 @@ def run(one: Job, spark: SparkSession, settings: Settings, ended: threading.Even
         task.poll()
     task.stop()
     if task.trace:
-        raise PipelineError(f"{one.name} failed: {task.trace}", hint="Run it again to go on")
+        raise PipelineError(f"{one.name} failed: {task.trace}", hint="Run it again to continue")

@@ -280,9 +280,9 @@ async def _prune(store: Store, keep: float) -> None:
         try:
             found = await asyncio.to_thread(prune, store, now() - int(keep * 1e6))
             if any(found):
-                _log.info("let go of %d events and %d runs", *found)
+                _log.info("deleted %d events and %d runs", *found)
         except Exception:
-            _log.exception("old events could not be let go of")
+            _log.exception("old events could not be deleted")
 
 
 async def _prune_feed(store: Store) -> None:

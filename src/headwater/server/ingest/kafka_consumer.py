@@ -40,7 +40,8 @@ class Topic(NamedTuple):
         name = unquote(parts.path.strip("/"))
         if parts.scheme != "kafka" or not parts.netloc or not name or "/" in name:
             raise UsageError(
-                f"{url!r} names no topic", hint="Write --consume kafka://HOST:PORT/TOPIC"
+                f"{url!r} is not the address of a topic",
+                hint="Write --consume kafka://HOST:PORT/TOPIC",
             )
         options = dict(parse_qsl(parts.query))
         group, dead = options.pop("group", "headwater"), options.pop("dead", f"{name}.dead")
@@ -74,7 +75,7 @@ class TopicReader:
                     self._take(messages)
             except Exception:
                 # Nothing was committed: what was taken comes again.
-                _log.exception("events of %s could not be taken", self._topic.name)
+                _log.exception("events of %s could not be consumed", self._topic.name)
                 self._is_ending.wait(_AGAIN)
         self._consumer.close()
 
@@ -111,7 +112,7 @@ class TopicReader:
         DEAD.inc()
         reason = self._store.scrubber.text(error.message)
         place = f"{message.topic()}/{message.partition()}/{message.offset()}"
-        _log.warning("%s is no event: %s", place, reason)
+        _log.warning("%s is not a valid event: %s", place, reason)
         text = (message.value() or b"")[:_LARGEST].decode(errors="replace")
         self._producer.produce(
             self._topic.dead,

@@ -22,7 +22,7 @@ class Scrubber:
             self._masker = Masker(patterns)
         except re.error as error:
             raise UsageError(
-                f"HEADWATER_MASK: {error}", hint="Give regular expressions, one after a comma"
+                f"HEADWATER_MASK: {error}", hint="Give regular expressions, separated by commas"
             ) from None
 
     def scrub(self, raw: bytes, rest: bytes | None = None) -> bytes:

@@ -147,7 +147,7 @@ class Live:
             except self._database.errors as error:
                 _log.warning("the feed cannot be read: %s", error)
             except Exception:
-                _log.exception("the feed could not be passed on")
+                _log.exception("the feed could not be sent to clients")
 
     async def _pass_on(self) -> None:
         while self._clients and self._last >= 0:

@@ -91,7 +91,7 @@ class Webhooks:
     def _next_try(self, hook: Hook, reason: str) -> float:
         tries = self._failed[hook.id] = self._failed.get(hook.id, 0) + 1
         wait: float = min(_LONGEST, 2.0 ** min(tries, 10) / 2)
-        _log.warning("webhook %s: %s; try %d, again in %g s", hook.name, reason, tries, wait)
+        _log.warning("webhook %s: %s; attempt %d, next one in %g s", hook.name, reason, tries, wait)
         return wait
 
 

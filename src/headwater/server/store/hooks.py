@@ -38,13 +38,13 @@ def create_hook(
     """
     wanted = [*dict.fromkeys(kinds)] or [*KINDS]
     if not {*wanted} <= {*KINDS}:
-        raise UsageError(f"--on {', '.join(wanted)}", hint=f"Give some of {', '.join(KINDS)}")
+        raise UsageError(f"--on {', '.join(wanted)}", hint=f"Choose from {', '.join(KINDS)}")
     if not url.startswith(("http://", "https://")):
-        raise UsageError(f"{url!r} is no address to call", hint="Write https://host/path")
+        raise UsageError(f"{url!r} is not an HTTP address", hint="Write https://host/path")
     secret = secrets.token_hex(32)
     with database.writing() as session:
         if session.all("SELECT 1 FROM webhook WHERE name = ?", name):
-            raise UsageError(f"there is a webhook named {name!r}", hint="Delete it first")
+            raise UsageError(f"a webhook named {name!r} already exists", hint="Delete it first")
         session.run(
             "INSERT INTO webhook (name, url, secret, kinds, node, position, claimed_until, "
             "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -79,7 +79,7 @@ def find_hook(database: Database, name: str) -> Hook:
     with database.reading() as session:
         found = [hook for hook in list_hooks(session) if hook.name == name]
     if not found:
-        raise UsageError(f"there is no webhook named {name!r}", hint="See `headwater webhook list`")
+        raise UsageError(f"no webhook is named {name!r}", hint="See `headwater webhook list`")
     return found[0]
 
 

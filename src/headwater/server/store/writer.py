@@ -145,7 +145,7 @@ class Writer:
         try:
             how()
         except Exception as error:  # whatever it is, writing goes on
-            _log.warning("the store could not be looked after: %s", error)
+            _log.warning("maintenance of the store failed: %s", error)
 
     def _commit(self, batch: list[_Task], *, is_retry: bool = False) -> None:
         try:

@@ -28,7 +28,7 @@ class Place(NamedTuple):
         options = dict(parse_qsl(parts.query))
         registry = options.pop("registry", "")
         if not equals or not name or "/" in name or parts.scheme != "kafka" or not parts.netloc:
-            raise UsageError(f"{name!r} names no Kafka cluster", hint=_HINT)
+            raise UsageError(f"{name!r} is not a Kafka cluster", hint=_HINT)
         if registry and not registry.startswith(("http://", "https://")):
             raise UsageError(f"the schema registry of {name!r} has no address", hint=_HINT)
         return cls(name, parts.netloc, registry, options.pop("registry.auth", ""), options)
