@@ -152,7 +152,7 @@ def test_search_for_one_kind(lab: Lab) -> None:
 def test_search_that_finds_nothing_says_so_on_stderr(lab: Lab) -> None:
     done = lab.ask("search", "nowhere")
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == "nothing has 'nowhere' in its name\n"
+    assert done.stderr == "no name contains 'nowhere'\n"
 
 
 def test_lengths_of_time_are_told_in_two_units() -> None:

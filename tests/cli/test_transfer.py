@@ -64,7 +64,7 @@ def test_what_is_no_event_is_told(lab: Lab, tmp_path: Path) -> None:
     file = tmp_path / "bad.ndjson"
     file.write_text('{"no": "event"}\n')
     done = lab.ask("import", str(file))
-    assert (done.returncode, "1 were refused" in done.stderr) == (1, True)
+    assert (done.returncode, "1 were rejected" in done.stderr) == (1, True)
     missing = lab.ask("import", str(tmp_path / "none"))
     assert missing.returncode == 2
     assert lab.ask("import", "marquez").returncode == 2

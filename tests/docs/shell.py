@@ -34,7 +34,9 @@ class Shell:
         """Type a command and wait until it has ended."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(f"{{ {command}\n}} </dev/null; echo; echo {_END} $?\n")
+        self._process.stdin.write(
+            f"{{ {command}\n}} </dev/null; code=$?; echo; echo {_END} $code\n"
+        )
         self._process.stdin.flush()
         lines: list[str] = []
         for line in self._process.stdout:

@@ -9,6 +9,7 @@ import pytest
 import typer
 
 from docs.blocks import PAGES, ROOT, blocks, headwater_lines, indented_code, shell_blocks
+from docs.shell import open_shell
 from headwater.cli.main import app
 
 _TARGET = re.compile(r"^([a-z-]+):", re.MULTILINE)
@@ -68,3 +69,10 @@ def _with_values(words: list[str]) -> list[str]:
 def test_there_are_blocks_of_every_kind() -> None:
     environments = {block.environment for block in shell_blocks()}
     assert environments >= {"", "lab", "server", "platform"}
+
+
+def test_shell_notices_a_command_that_fails(tmp_path: Path) -> None:
+    with open_shell(tmp_path, {}) as shell:
+        assert shell.run("export WORD=kept").code == 0
+        assert shell.run('echo "$WORD"; headwater nonsense').code == 2
+        assert shell.run('echo "$WORD"').output == "kept"

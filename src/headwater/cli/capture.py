@@ -45,23 +45,25 @@ Url = Annotated[
     str | None,
     typer.Option(
         help="Lineage server.",
-        show_default="OPENLINEAGE_URL or openlineage.yml, else the platform that is up",
+        show_default="OPENLINEAGE_URL or openlineage.yml, else the running platform",
     ),
 ]
 Namespace = Annotated[str | None, typer.Option(help="Namespace of jobs.")]
 Who = Annotated[
-    Listener, typer.Option(help="Observe with Headwater, or with OpenLineage's own listener.")
+    Listener, typer.Option(help="Capture with Headwater, or with OpenLineage's official listener.")
 ]
 
 
 def run(
     context: typer.Context,
-    app: Annotated[Path, typer.Argument(help="A Python file; what follows are its arguments.")],
+    app: Annotated[
+        Path, typer.Argument(help="Python file of the application, followed by its arguments.")
+    ],
     url: Url = None,
     namespace: Namespace = None,
     listener: Who = Listener.headwater,
 ) -> None:
-    """Run a PySpark application and capture its lineage; the application is not changed."""
+    """Run a PySpark application with capture, without changing it."""
     if not app.is_file():
         raise UsageError(f"{app} is not a file", hint="Name a Python file: headwater run app.py")
     jar = jar_of_official() if listener is Listener.official else ""
@@ -79,7 +81,7 @@ def submit(
     namespace: Namespace = None,
     listener: Who = Listener.headwater,
 ) -> None:
-    """Run spark-submit with capture; everything after the options is spark-submit's own."""
+    """Run spark-submit with capture. All other options and arguments go to spark-submit."""
     jar = jar_of_official() if listener is Listener.official else ""
     _require_spark()
     options, application = split_submit(context.args)
@@ -94,7 +96,7 @@ def submit(
             )
         if deploy_mode(options) == "cluster":
             raise UsageError(
-                "in cluster mode the driver runs elsewhere, where capture is not started",
+                "in cluster mode the driver runs on another machine, where capture is not started",
                 hint="Use --deploy-mode client, or call headwater.attach(spark) in the application",
             )
         from headwater.capture import bootstrap
@@ -201,7 +203,7 @@ def _of_platform(environ: dict[str, str], options: Iterable[str]) -> str:
         return ""
     address = platform_address("server")
     if address:
-        note(f"lineage goes to {address}, the platform that is up")
+        note(f"lineage is sent to {address}, the running platform")
     return address
 
 

@@ -42,11 +42,11 @@ class Connect:
         self.ask("PUT", f"{_path(name)}/{way}")
 
     def restart(self, name: str) -> None:
-        """Build a connector and its tasks again."""
+        """Restart a connector and its tasks."""
         self.ask("POST", f"{_path(name)}/restart?includeTasks=true")
 
     def delete(self, name: str) -> None:
-        """End a connector and forget it."""
+        """Stop and delete a connector."""
         self.ask("DELETE", _path(name))
 
     def logs(self, name: str, lines: int) -> list[Any]:

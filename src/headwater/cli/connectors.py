@@ -25,7 +25,7 @@ Url = Annotated[
         envvar=["HEADWATER_WORKER", "CONNECT_URL"],
         metavar="URL",
         help="The worker.",
-        show_default="that of the platform that is up, else http://127.0.0.1:8083",
+        show_default="the running platform, else http://127.0.0.1:8083",
     ),
 ]
 Name = Annotated[str, typer.Argument(help="The connector.", show_default=False)]
@@ -37,7 +37,7 @@ def deploy(
     files: Annotated[list[Path], typer.Argument(help="Connector files.", show_default=False)],
     url: Url = "",
 ) -> None:
-    """Deploy connectors from their files, or change them to what the files say."""
+    """Create or update connectors from files."""
     from headwater.cli.connect import read_connector
 
     worker = worker_at(url)
@@ -59,7 +59,7 @@ def list_connectors(url: Url = "", as_json: AsJson = False) -> None:
 
 @connector.command(cls=Command)
 def status(name: Name, url: Url = "", as_json: AsJson = False) -> None:
-    """Show one connector, and why a task of it failed."""
+    """Show a connector and its tasks, with the errors of failed ones."""
     from headwater.cli.connect import traces
 
     found = worker_at(url).status(name)
@@ -80,7 +80,7 @@ def pause(name: Name, url: Url = "") -> None:
 
 @connector.command(cls=Command)
 def resume(name: Name, url: Url = "") -> None:
-    """Let a paused or stopped connector go on."""
+    """Resume a paused or stopped connector."""
     worker_at(url).turn(name, "resume")
     note(f"{name} resumed")
 
@@ -94,14 +94,14 @@ def stop(name: Name, url: Url = "") -> None:
 
 @connector.command(cls=Command)
 def restart(name: Name, url: Url = "") -> None:
-    """Build a connector and its tasks again."""
+    """Restart a connector and its tasks."""
     worker_at(url).restart(name)
     note(f"{name} restarted")
 
 
 @connector.command(cls=Command)
 def delete(name: Name, url: Url = "") -> None:
-    """End a connector and forget it."""
+    """Stop and delete a connector."""
     worker_at(url).delete(name)
     note(f"{name} deleted")
 
@@ -109,11 +109,11 @@ def delete(name: Name, url: Url = "") -> None:
 @connector.command(cls=Command)
 def logs(
     name: Name,
-    lines: Annotated[int, typer.Option("--lines", "-n", min=1, help="How many lines.")] = 100,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=1, help="Number of lines.")] = 100,
     url: Url = "",
     as_json: AsJson = False,
 ) -> None:
-    """Show what happened to a connector lately; only Headwater's worker can tell."""
+    """Show the latest log entries of a connector (Headwater's worker only)."""
     found = worker_at(url).logs(name, lines)
     if as_json:
         write_json(found)

@@ -24,18 +24,21 @@ def events(
     ] = None,
     after: Annotated[
         str | None,
-        typer.Option(metavar="T", help="From this time on: 2026-03-02T08:00:00Z, or 10m for ago."),
+        typer.Option(
+            metavar="T",
+            help="From this time: 2026-03-02T08:00:00Z, or a relative time such as 10m.",
+        ),
     ] = None,
     before: Annotated[
-        str | None, typer.Option(metavar="T", help="Before this time, written likewise.")
+        str | None, typer.Option(metavar="T", help="Before this time, in the same format.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="Show at most N events.")] = 20,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Write the events as they came, one a line.")
+        bool, typer.Option("--json", help="Write the raw events, one per line.")
     ] = False,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Show events as they came, latest first."""
+    """Show raw events, latest first."""
     from headwater.cli.client import Client
     from headwater.cli.output import note, write_lines, write_table
 
@@ -91,5 +94,6 @@ def moment_of(option: str, text: str) -> str:
         return format_moment(parse_moment(text))
     except (ValueError, OverflowError) as error:
         raise UsageError(
-            f"{option}: {error}", hint="Write a time such as 2026-03-02T08:00:00Z, or 10m for ago"
+            f"{option}: {error}",
+            hint="Write a time such as 2026-03-02T08:00:00Z, or a relative time such as 10m",
         ) from None

@@ -7,15 +7,15 @@ from typer.core import TyperCommand, TyperGroup
 _RARE = frozenset({"install_completion", "show_completion"})
 
 _EXAMPLES = (
-    ("headwater server", "keep lineage on this machine"),
+    ("headwater server", "store and serve lineage on this machine"),
     ("headwater search price", "find jobs, datasets and columns"),
-    ("headwater lineage orders", "what a dataset comes from and feeds"),
-    ("headwater lineage orders.price --columns", "the same for one column"),
+    ("headwater lineage orders", "upstream and downstream of a dataset"),
+    ("headwater lineage orders.price --columns", "upstream and downstream of a column"),
     ("headwater impact orders.price", "everything that depends on it"),
     ("headwater diff --from 2h", "what changed in the graph"),
-    ("headwater watch", "states and rates as they happen"),
-    ("headwater runs --state failed", "what failed last, and why"),
-    ("headwater events --after 10m --json", "raw events of ten minutes"),
+    ("headwater watch", "states and rates, live"),
+    ("headwater runs --state failed", "the latest failures, and why"),
+    ("headwater events --after 10m --json", "raw events of the last ten minutes"),
 )
 EPILOG = "\n".join(
     f"[cyan]{command:<41}[/cyan] [dim]{text}[/dim]" for command, text in _EXAMPLES

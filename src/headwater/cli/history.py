@@ -15,26 +15,33 @@ Node = Annotated[
         metavar="NODE", help="A name such as orders.price or topic:orders, or a node id."
     ),
 ]
-Depth = Annotated[int, typer.Option(min=1, metavar="N", help="Follow N jobs far.")]
+Depth = Annotated[int, typer.Option(min=1, metavar="N", help="Follow at most N jobs.")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Write CSV instead of text.")]
 _SIGNS = {"added": ("+", "green"), "removed": ("-", "red"), "changed": ("~", "yellow")}
 
 
 def diff(
     node: Annotated[
-        str | None, typer.Argument(metavar="NODE", help="Only around this; else everywhere.")
+        str | None,
+        typer.Argument(
+            metavar="NODE", help="Only changes around this node. Default: the whole graph."
+        ),
     ] = None,
     since: Annotated[
-        str, typer.Option("--from", metavar="T", help="A time, or an age such as 10m, 2h or 3d.")
+        str,
+        typer.Option(
+            "--from", metavar="T", help="Start: a time, or a relative time such as 10m, 2h or 3d."
+        ),
     ] = "1d",
     until: Annotated[
-        str | None, typer.Option("--to", metavar="T", help="A time or an age; else now.")
+        str | None,
+        typer.Option("--to", metavar="T", help="End: a time or a relative time. Default: now."),
     ] = None,
     depth: Depth = 20,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Show what changed in the graph between two times, and which run did it."""
+    """Show what changed in the graph between two times, and which run changed it."""
     from headwater.cli.client import Client
     from headwater.cli.events import moment_of
     from headwater.cli.output import note, write_json, write_line
@@ -130,4 +137,4 @@ def _list(path: str, node: str, depth: int, as_csv: bool, as_json: bool, server:
         ]  # fmt: skip
         write_table(["DISTANCE", "KIND", "NODE", "LAST RUN", "OWNERS"], rows)
     else:
-        note("nothing is known")
+        note("no results")

@@ -20,14 +20,13 @@ job = typer.Typer(
     name="job", help="List, run and stop the pipeline's jobs.", no_args_is_help=True, cls=Front
 )
 
-Master = Annotated[str, typer.Option(envvar="SPARK_MASTER", help="Spark's master.")]
-Given = Annotated[str | None, typer.Option(show_default=False)]
+Master = Annotated[str, typer.Option(envvar="SPARK_MASTER", help="Spark master.")]
 
 
 @job.command("list", cls=Command)
 @needs(PipelineExtraMissing)
 def list_jobs(as_json: AsJson = False) -> None:
-    """List the jobs that can be run."""
+    """List the available jobs."""
     from headwater.pipeline.jobs.catalog import JOBS
 
     if as_json:
@@ -40,19 +39,19 @@ def list_jobs(as_json: AsJson = False) -> None:
 @job.command("run", cls=Command)
 @needs(PipelineExtraMissing)
 def run_job(
-    name: Annotated[str, typer.Argument(help="The job.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="Name of the job.", show_default=False)],
     master: Master = "local[*]",
-    bootstrap: Given = None,
-    registry: Given = None,
-    input_topic: Given = None,
-    output_topic: Given = None,
-    catalog: Given = None,
-    checkpoints: Given = None,
-    tables: Given = None,
-    keep_seconds: Given = None,
+    bootstrap: Annotated[str | None, typer.Option(help="Kafka's bootstrap servers.")] = None,
+    registry: Annotated[str | None, typer.Option(help="Address of the schema registry.")] = None,
+    input_topic: Annotated[str | None, typer.Option(help="Topic to read.")] = None,
+    output_topic: Annotated[str | None, typer.Option(help="Topic to write.")] = None,
+    catalog: Annotated[str | None, typer.Option(help="Name of the Iceberg catalog.")] = None,
+    checkpoints: Annotated[str | None, typer.Option(help="Folder for checkpoints.")] = None,
+    tables: Annotated[str | None, typer.Option(help="Tables to maintain. Default: all.")] = None,
+    keep_seconds: Annotated[str | None, typer.Option(help="Age at which snapshots expire.")] = None,
     listener: Who = Listener.headwater,
 ) -> None:
-    """Run a job here: a batch one to its end, a streaming one until Ctrl-C."""
+    """Run a job in the foreground: a batch job to its end, a streaming job until Ctrl-C."""
     from headwater.capture.official import with_listener
     from headwater.pipeline.jobs.catalog import job as find
     from headwater.pipeline.jobs.run import run
@@ -90,9 +89,9 @@ def run_job(
 
 @job.command("stop", cls=Command)
 def stop_job(
-    name: Annotated[str, typer.Argument(help="The job.", show_default=False)], url: Url = ""
+    name: Annotated[str, typer.Argument(help="Name of the job.", show_default=False)], url: Url = ""
 ) -> None:
-    """Stop a job that a worker hosts; it stays deployed, and goes on by `connector resume`."""
+    """Stop a job on a worker. It stays deployed; `connector resume` starts it again."""
     worker_at(url).turn(name, "stop")
     note(f"{name} stopped")
 
@@ -107,11 +106,11 @@ def worker(
         typer.Option(
             envvar="HEADWATER_WORKER_STATE",
             metavar="PATH | s3://…",
-            help="Where connectors and checkpoints are kept.",
+            help="Where to store connectors and checkpoints.",
         ),
     ] = "worker",
 ) -> None:
-    """Host connectors and streaming jobs behind Kafka Connect's REST API."""
+    """Run connectors and jobs, managed through Kafka Connect's REST API."""
     conf = prepare()
     from headwater.pipeline.worker.serve import serve
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 key = typer.Typer(
     name="key",
-    help="Make, list and revoke API keys of a lineage server.",
+    help="Create, list and revoke API keys of a lineage server.",
     no_args_is_help=True,
     cls=Front,
 )
@@ -41,7 +41,7 @@ Store = Annotated[
     ),
 ]
 STORE = ""
-Name = Annotated[str, typer.Argument(metavar="NAME", help="What the key is called.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the key.")]
 
 
 @key.command(cls=Command)
@@ -49,7 +49,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="What the key is calle
 def create(
     name: Name,
     scope: Annotated[
-        list[str], typer.Option(metavar="SCOPE", help="read, write or admin; may be repeated.")
+        list[str], typer.Option(metavar="SCOPE", help="read, write or admin. Can be repeated.")
     ],
     namespace: Annotated[
         list[str] | None,
@@ -60,9 +60,9 @@ def create(
     ] = None,
     store: Store = STORE,
 ) -> None:
-    """Make a key, which is shown this once.
+    """Create a key and print it. It cannot be shown again.
 
-    From the first key on the server asks everyone for one.
+    As soon as one key exists, every request to the server needs a key.
     """
     from headwater.cli.output import note
     from headwater.server.store.keys import create_key
@@ -70,13 +70,13 @@ def create(
     with opened(store) as database:
         made = create_key(database, name, scope, namespace or ())
     typer.echo(made)
-    note("keep it: it is not shown again; send it as `Authorization: Bearer KEY`")
+    note("store the key now: it cannot be shown again. Send it as `Authorization: Bearer KEY`")
 
 
 @key.command("list", cls=Command)
 @needs(ServerExtraMissing)
 def list_(store: Store = STORE, as_json: AsJson = False) -> None:
-    """List keys, without the keys themselves."""
+    """List keys by name and scope."""
     from headwater.cli.output import moment_text, note, write_json, write_table
     from headwater.server.answers.reading import maybe_moment, moment
     from headwater.server.store.keys import list_keys
@@ -98,13 +98,13 @@ def list_(store: Store = STORE, as_json: AsJson = False) -> None:
         ]  # fmt: skip
         write_table(["NAME", "SCOPES", "NAMESPACES", "CREATED (UTC)", "REVOKED (UTC)"], rows)
     else:
-        note("no keys: the server serves its own machine only, and everyone there")
+        note("no keys: the server serves only its own machine, without authentication")
 
 
 @key.command(cls=Command)
 @needs(ServerExtraMissing)
 def revoke(name: Name, store: Store = STORE) -> None:
-    """Let a key be valid no more; servers know within a second."""
+    """Revoke a key. Servers reject it within a second."""
     from headwater.cli.output import note
     from headwater.server.store.keys import revoke_key
 

@@ -23,26 +23,33 @@ def lineage(
             metavar="NODE", help="A name such as orders.price or topic:orders, or a node id."
         ),
     ],
-    upstream: Annotated[bool, typer.Option("--upstream", help="Show what it comes from.")] = False,
-    downstream: Annotated[bool, typer.Option("--downstream", help="Show what it feeds.")] = False,
+    upstream: Annotated[
+        bool, typer.Option("--upstream", help="Show only what is upstream.")
+    ] = False,
+    downstream: Annotated[
+        bool, typer.Option("--downstream", help="Show only what is downstream.")
+    ] = False,
     depth: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Follow N jobs, or N columns, far.")
+        int,
+        typer.Option(min=1, metavar="N", help="Follow at most N jobs (with --columns, N columns)."),
     ] = 20,
     columns: Annotated[
-        bool, typer.Option("--columns", help="Follow its columns, with what happens to each.")
+        bool, typer.Option("--columns", help="Follow columns, and show how each is transformed.")
     ] = False,
     as_of: Annotated[
         str | None,
         typer.Option(
-            "--as-of", metavar="T", help="As it was at 2026-03-02T08:00:00Z, or 10m for ago."
+            "--as-of",
+            metavar="T",
+            help="Show the graph at a time: 2026-03-02T08:00:00Z, or a relative time such as 10m.",
         ),
     ] = None,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Show what a dataset, job or column comes from, and what it feeds.
+    """Show the upstream and downstream of a dataset, job or column.
 
-    Both ways are shown unless --upstream or --downstream is given.
+    Shows both directions unless --upstream or --downstream is given.
     """
     from headwater.cli.client import Client
     from headwater.cli.events import moment_of
@@ -57,7 +64,7 @@ def lineage(
         # One step further than is shown tells what lies beyond.
         picture = look(client, found, depth + 1, at)
     if not picture.starts:
-        note(f"no column lineage is known of {found.kind}:{found.rest}")
+        note(f"there is no column lineage of {found.kind}:{found.rest}")
     (_write if as_json else _draw)(picture, ways or [*Way], depth)
 
 

@@ -29,7 +29,7 @@ from headwater.version import __version__
 
 app = typer.Typer(
     name="headwater",
-    help="Where does this column come from, what does it feed, and is it flowing?",
+    help="Live data lineage: where data comes from, what it feeds, and whether it is flowing.",
     epilog=EPILOG,
     cls=Front,
     no_args_is_help=True,

@@ -11,7 +11,7 @@ _ADDRESS = "http://127.0.0.1:5000"
 
 
 def _server(given: str) -> str:
-    """The server that was named, else that of the platform that is up, else the usual address."""
+    """The server that was named, else the running platform, else the usual address."""
     return given or platform_address("server") or _ADDRESS
 
 
@@ -21,8 +21,8 @@ Server = Annotated[
         "--server",
         envvar=["HEADWATER_SERVER", "OPENLINEAGE_URL"],
         metavar="URL",
-        help="The lineage server to ask.",
-        show_default=f"that of the platform that is up, else {_ADDRESS}",
+        help="Address of the lineage server.",
+        show_default=f"the running platform, else {_ADDRESS}",
         callback=_server,
     ),
 ]

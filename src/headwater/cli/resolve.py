@@ -57,7 +57,7 @@ def shown_id(client: Client, node: NodeId) -> str:
 def _meant(client: Client, text: str, types: str | None) -> Meant | None:
     """What the server takes a name for, as it stands or as the commands print it."""
     if not text.strip():
-        raise UsageError("the name is empty", hint="Give a node id, a name or a part of one")
+        raise UsageError("the name is empty", hint="Give a node id, a name or part of a name")
     for name in dict.fromkeys((text, unescaped(text))):
         found = client.resolve(name, types)
         if found.node is not None:

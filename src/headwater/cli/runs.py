@@ -44,14 +44,14 @@ def runs(
         list[State] | None,
         typer.Option(
             metavar="STATE",
-            help="Only runs that are new, running, completed, failed or aborted; may be repeated.",
+            help="Only new, running, completed, failed or aborted runs. Can be repeated.",
         ),
     ] = None,
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="Show at most N runs.")] = 20,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Show the latest runs of a job, or the last run of every job.
+    """Show the latest runs of a job, or the latest run of every job.
 
     With --state and no job, all runs of all jobs are searched.
     """

@@ -20,17 +20,17 @@ class Kind(StrEnum):
 
 def search(
     text: Annotated[
-        str, typer.Argument(metavar="TEXT", help="A part of a name, or the beginning of a run id.")
+        str, typer.Argument(metavar="TEXT", help="Part of a name, or the beginning of a run id.")
     ],
     kind: Annotated[
         Kind | None,
-        typer.Option(metavar="KIND", help="Look only for a job, dataset, column or run."),
+        typer.Option(metavar="KIND", help="Find only this kind: job, dataset, column or run."),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Show at most N.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Show at most N results.")] = 20,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Find jobs, datasets, columns and runs, the best first; names may be misspelt."""
+    """Find jobs, datasets, columns and runs, best matches first. Finds misspelt names too."""
     from headwater.cli.client import Client
     from headwater.cli.output import note, write_json, write_table
 
@@ -47,4 +47,4 @@ def search(
         rows = [[one["type"].lower(), one["field"] or one["name"], one["nodeId"]] for one in found]
         write_table(["KIND", "NAME", "NODE"], rows)
     else:
-        note(f"nothing has {text!r} in its name")
+        note(f"no name contains {text!r}")

@@ -30,7 +30,7 @@ def server(
         str | None,
         typer.Option(
             envvar="HEADWATER_STORE",
-            help="Where lineage is kept: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
+            help="Where to store lineage: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
             show_default="sqlite:///headwater.db",
         ),
     ] = None,
@@ -38,30 +38,31 @@ def server(
         str | None,
         typer.Option(
             envvar="HEADWATER_ALIASES",
-            help="Namespaces known under another name: from=to,from=to.",
+            help="Alias rules for dataset namespaces: from=to,from=to.",
             show_default="s3a://=s3://",
         ),
     ] = None,
     max_body: Annotated[
         int | None,
         typer.Option(
-            envvar="HEADWATER_MAX_BODY", help="Largest request, in bytes.", show_default="64 MiB"
+            envvar="HEADWATER_MAX_BODY",
+            help="Maximum size of a request, in bytes.",
+            show_default="64 MiB",
         ),
     ] = None,
     connect: Annotated[
         list[str] | None,
         typer.Option(
-            help="A worker or Kafka Connect cluster to show: NAME=URL. May be given several "
-            "times; HEADWATER_CONNECT takes them with commas between.",
+            help="A worker or Kafka Connect cluster to show: NAME=URL. Can be repeated; "
+            "separated by commas in HEADWATER_CONNECT.",
             metavar="NAME=URL",
         ),
     ] = None,
     kafka: Annotated[
         list[str] | None,
         typer.Option(
-            help="A Kafka cluster whose topics to show, with their schemas and last messages: "
-            "NAME=HOST:PORT?registry=URL. May be given several times; HEADWATER_KAFKA takes them "
-            "with a space between.",
+            help="A Kafka cluster whose topics to show, with schemas and latest messages: "
+            "NAME=HOST:PORT?registry=URL. Can be repeated; separated by spaces in HEADWATER_KAFKA.",
             metavar="NAME=HOST:PORT",
         ),
     ] = None,
@@ -69,7 +70,7 @@ def server(
         list[str] | None,
         typer.Option(
             metavar="URL",
-            help="Take events from a topic too: kafka://HOST:PORT/TOPIC; may be repeated.",
+            help="Also consume events from a topic: kafka://HOST:PORT/TOPIC. Can be repeated.",
         ),
     ] = None,
     keep: Annotated[
@@ -77,8 +78,8 @@ def server(
         typer.Option(
             envvar="HEADWATER_KEEP",
             metavar="AGE",
-            help="Let go of raw events and details of runs that are older: 90d.",
-            show_default="for ever",
+            help="Delete raw events and run details after this time: 90d.",
+            show_default="forever",
         ),
     ] = None,
     open_: Annotated[
@@ -86,16 +87,20 @@ def server(
         typer.Option(
             "--open",
             envvar="HEADWATER_OPEN",
-            help="Serve beyond this machine without keys: something else asks who comes.",
+            help="Serve other machines without keys, behind a proxy that authenticates requests.",
         ),
     ] = False,
     tls_cert: Annotated[
         str | None,
-        typer.Option(envvar="HEADWATER_TLS_CERT", metavar="FILE", help="Certificate, for HTTPS."),
+        typer.Option(
+            envvar="HEADWATER_TLS_CERT", metavar="FILE", help="Certificate file, to serve HTTPS."
+        ),
     ] = None,
     tls_key: Annotated[
         str | None,
-        typer.Option(envvar="HEADWATER_TLS_KEY", metavar="FILE", help="Its private key."),
+        typer.Option(
+            envvar="HEADWATER_TLS_KEY", metavar="FILE", help="Private key file of the certificate."
+        ),
     ] = None,
     log_level: Annotated[
         str | None,
@@ -104,7 +109,7 @@ def server(
         ),
     ] = None,
 ) -> None:
-    """Run the lineage server: OpenLineage in, Marquez's API out."""
+    """Run the lineage server: it receives OpenLineage events and serves Marquez's API."""
     from headwater.openlineage.masking import mask_logs
     from headwater.server.http.serve import serve
     from headwater.server.settings import parse_aliases, parse_clusters, parse_span, read_settings

@@ -19,16 +19,19 @@ if TYPE_CHECKING:
 _POLL_S = 0.3
 
 Only = Annotated[
-    str, typer.Option(metavar="A,B", help="Run only these services, and those that they need.")
+    str, typer.Option(metavar="A,B", help="Start only these services, and those that they need.")
 ]
 With = Annotated[
-    str, typer.Option("--with", metavar="A,B", help="Run these too: worker, connect, history.")
+    str, typer.Option("--with", metavar="A,B", help="Also start these: worker, connect, history.")
 ]
 Detach = Annotated[
-    bool, typer.Option("--detach", "-d", help="Return when all is healthy; leave it running.")
+    bool,
+    typer.Option(
+        "--detach", "-d", help="Run in the background; return when all services are healthy."
+    ),
 ]
 FreePorts = Annotated[
-    bool, typer.Option("--free-ports", help="Take free ports instead of the well-known ones.")
+    bool, typer.Option("--free-ports", help="Use free ports instead of the well-known ones.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -37,7 +40,7 @@ def _port(service: str) -> Any:
     return typer.Option(
         f"--{service}-port",
         envvar=f"HEADWATER_{service.upper()}_PORT",
-        help=f"The port of {service}; 0 takes any free one.",
+        help=f"The port of {service}; 0 for any free port.",
         show_default=False,
         min=0,
         max=65535,
@@ -94,9 +97,9 @@ def up(
 
 
 def down(
-    purge: Annotated[bool, typer.Option("--purge", help="Remove data and logs too.")] = False,
+    purge: Annotated[bool, typer.Option("--purge", help="Delete data and logs too.")] = False,
 ) -> None:
-    """Stop the platform; its data stays unless purged."""
+    """Stop the platform. Its data is kept unless --purge is given."""
     from headwater.stack import state, supervisor
 
     home = _settings().home
@@ -124,8 +127,8 @@ def status(as_json: AsJson = False) -> None:
 
 def logs(
     service: Annotated[str, typer.Argument(help="The service.", show_default=False)],
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as it grows.")] = False,
-    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many lines.")] = 100,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the log.")] = False,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="Number of lines.")] = 100,
 ) -> None:
     """Show the end of a service's log."""
     from headwater.cli.output import write_text
@@ -143,7 +146,7 @@ def env(
     spark: Annotated[bool, typer.Option("--spark", help="Print Spark's configuration.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print the addresses as shell exports, or as the configuration for Spark."""
+    """Print the platform's addresses as shell exports, or as a Spark configuration."""
     from headwater.cli import stack_up, stack_view
     from headwater.stack import environment, running, spark_conf
 
@@ -157,7 +160,7 @@ def env(
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Say what this machine lacks to run the platform, and how to get it."""
+    """Check what this machine lacks to run the platform, and how to install it."""
     from headwater.cli import stack_view
     from headwater.cli.output import out
     from headwater.stack.doctor import examine
@@ -173,10 +176,13 @@ def doctor(as_json: AsJson = False) -> None:
 
 def fetch(
     only: Annotated[
-        str, typer.Option(metavar="A,B", help="Fetch for these services; `spark` is one too.")
+        str,
+        typer.Option(
+            metavar="A,B", help="Fetch only for these services; `spark` is also accepted."
+        ),
     ] = "",
 ) -> None:
-    """Fill the jar cache ahead of time, for images and machines without a network."""
+    """Fill the jar cache in advance, for images and machines without a network."""
     from headwater.cli import stack_up
 
     stack_up.fetch(_settings(), _names(only))

@@ -32,10 +32,13 @@ class Cursor(msgspec.Struct):
 
 
 def export(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write; .zst compresses.")],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="File to write; a name ending in .zst is compressed."),
+    ],
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Write all events of a server to a file, one a line, oldest first."""
+    """Write all events of a server to a file, one per line, oldest first."""
     from headwater.cli.client import Client
     from headwater.cli.output import note
 
@@ -47,7 +50,7 @@ def export(
                 out.write(bytes(raw).replace(b"\n", b" ") + b"\n")
             count += len(page)
             shown.update(task, completed=count)
-    note(f"{count:,} events are in {file}")
+    note(f"wrote {count:,} events to {file}")
 
 
 def import_(
@@ -55,18 +58,18 @@ def import_(
         str, typer.Argument(metavar="FILE", help="A file of events, or the word marquez.")
     ],
     url: Annotated[
-        str | None, typer.Argument(metavar="URL", help="The Marquez to read from.")
+        str | None, typer.Argument(metavar="URL", help="Address of the Marquez to read from.")
     ] = None,
     resume: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Where to note how far it is, to go on there."),
+        typer.Option(metavar="FILE", help="File that stores the progress, to continue from."),
     ] = None,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Send events to a server: of a file (plain or .zst), or of a running Marquez.
+    """Send the events of a file (plain or .zst) or of a running Marquez to a server.
 
-    An event that the server has is not stored twice, so that an import may be repeated. From
-    a Marquez it goes on where it was broken off.
+    An event is stored only once, so an import can be repeated. An import from Marquez
+    continues where the last one was interrupted.
     """
     from headwater.cli.client import Client
     from headwater.cli.output import note
@@ -75,11 +78,13 @@ def import_(
         task = shown.add_task("events", total=None)
         if source == "marquez":
             if url is None:
-                raise UsageError("no Marquez was named", hint="headwater import marquez URL")
+                raise UsageError(
+                    "the address of Marquez is missing", hint="headwater import marquez URL"
+                )
             count, bad = _from_marquez(target, url, resume, shown, task)
         else:
             count, bad = _from_file(target, Path(source), shown, task)
-    note(f"{count:,} events were sent" + (f", {bad:,} were refused" if bad else ""))
+    note(f"sent {count:,} events" + (f", {bad:,} were rejected" if bad else ""))
     if bad:
         raise typer.Exit(1)
 

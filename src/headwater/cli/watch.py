@@ -29,10 +29,10 @@ def watch(
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Show the last run of each job, then states, rates and changes as they happen.
+    """Show the latest run of each job, then states, rates and changes live.
 
-    In a terminal this is a table that is updated; elsewhere it is a line for each change. With
-    --json only changes are written. Ctrl-C ends it.
+    In a terminal this is a live table, elsewhere one line per change. With --json only
+    changes are written. Press Ctrl-C to stop.
     """
     import sys
 
@@ -118,7 +118,7 @@ def _write(news: Iterator[tuple[str, dict[str, Any]]], url: str, as_json: bool) 
 
     for kind, data in news:
         if kind == "open":
-            note(f"waiting for events at {url}; Ctrl-C ends")
+            note(f"waiting for events at {url}; press Ctrl-C to stop")
         elif as_json:
             sys.stdout.write(json_text({"event": kind, **data}) + "\n")
         else:

@@ -12,23 +12,23 @@ from headwater.errors import HeadwaterError, ServerExtraMissing
 
 webhook = typer.Typer(
     name="webhook",
-    help="Call an address when runs fail or the graph changes.",
+    help="Call a URL when runs fail or the graph changes.",
     no_args_is_help=True,
     cls=Front,
 )
-Name = Annotated[str, typer.Argument(metavar="NAME", help="What the webhook is called.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the webhook.")]
 
 
 @webhook.command(cls=Command)
 @needs(ServerExtraMissing)
 def create(
     name: Name,
-    url: Annotated[str, typer.Argument(metavar="URL", help="The address to call.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="URL to call.")],
     on: Annotated[
         list[str] | None,
         typer.Option(
             metavar="WHAT",
-            help="run.failed, run.aborted, lineage.changed or schema.changed; else all.",
+            help="run.failed, run.aborted, lineage.changed or schema.changed. Default: all.",
         ),
     ] = None,
     node: Annotated[
@@ -37,14 +37,14 @@ def create(
     ] = None,
     store: Store = STORE,
 ) -> None:
-    """Make a webhook; the secret that signs its calls is shown this once."""
+    """Create a webhook and print the secret that signs its calls. It cannot be shown again."""
     from headwater.cli.output import note
     from headwater.server.store.hooks import create_hook
 
     with opened(store) as database:
         secret = create_hook(database, name, url, on or (), node)
     typer.echo(secret)
-    note("with this secret calls are signed, in the header Headwater-Signature")
+    note("this secret signs calls, in the header Headwater-Signature")
 
 
 @webhook.command("list", cls=Command)
@@ -69,7 +69,7 @@ def list_(store: Store = STORE, as_json: AsJson = False) -> None:
 @webhook.command(cls=Command)
 @needs(ServerExtraMissing)
 def delete(name: Name, store: Store = STORE) -> None:
-    """Call it no more."""
+    """Delete a webhook."""
     from headwater.server.store.hooks import delete_hook
 
     with opened(store) as database:
@@ -79,7 +79,7 @@ def delete(name: Name, store: Store = STORE) -> None:
 @webhook.command("test", cls=Command)
 @needs(ServerExtraMissing)
 def call(name: Name, store: Store = STORE) -> None:
-    """Call it once, and tell what it answers."""
+    """Call a webhook once and show the response."""
     import httpx
 
     from headwater.cli.output import note
@@ -99,6 +99,6 @@ def call(name: Name, store: Store = STORE) -> None:
     if not answer.is_success:
         raise HeadwaterError(
             f"{place} answered {answer.status_code}",
-            hint="It is to answer 2xx; other answers are tried again",
+            hint="The receiver must answer 2xx; other calls are retried",
         )
     note(f"{place} answered {answer.status_code}")

@@ -67,7 +67,7 @@ def parse_span(text: str) -> float:
     if match is None and text.strip() in ("0", ""):
         return 0.0
     if match is None:
-        raise UsageError(f"{text!r} is no length of time", hint="Write it as 90d, 12h or 30m")
+        raise UsageError(f"{text!r} is not a duration", hint="Write it as 90d, 12h or 30m")
     return float(match[1]) * _UNITS[match[2]]
 
 
@@ -91,7 +91,7 @@ def parse_clusters(text: str) -> tuple[tuple[str, str], ...]:
         name, equals, url = told.partition("=")
         if not equals or not name or "/" in name or not url.startswith(("http://", "https://")):
             raise UsageError(
-                f"{told!r} names no pipeline",
+                f"{told!r} is not a pipeline",
                 hint="Write --connect NAME=URL, e.g. --connect lab=http://127.0.0.1:8083",
             )
         found.append((name, url))

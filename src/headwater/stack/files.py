@@ -61,7 +61,7 @@ def disk_faults_are_told(path: Path) -> Iterator[None]:
             raise
         raise UsageError(
             f"{error.filename} cannot be used: {error.strerror}",
-            hint="Set HEADWATER_HOME (data) or HEADWATER_CACHE (jars) to a folder that you can write",
+            hint="Set HEADWATER_HOME (data) or HEADWATER_CACHE (jars) to a writable folder",
         ) from error
 
 

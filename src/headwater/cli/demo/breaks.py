@@ -34,7 +34,7 @@ def stop(state: State, name: str) -> str:
     if not chosen:
         raise UsageError("no job was named", hint="See `headwater connector list`")
     worker.turn(chosen, "stop")
-    return f"{chosen} is stopped; `headwater connector resume {chosen}` lets it go on"
+    return f"{chosen} is stopped; `headwater connector resume {chosen}` resumes it"
 
 
 def schema(state: State, _name: str) -> str:
@@ -42,7 +42,7 @@ def schema(state: State, _name: str) -> str:
     worker = _worker(state)
     source = _source(worker)
     worker.change(source, _NEW_FIELD)
-    return f"{source} makes orders with a currency now"
+    return f"{source} now generates orders with a currency"
 
 
 def worker_killed(state: State, _name: str) -> str:
@@ -50,7 +50,7 @@ def worker_killed(state: State, _name: str) -> str:
     pid = state.services["worker"].pid
     process = pid.process() if pid else None
     if process is None:
-        raise UsageError("the worker is not running now", hint="Look at `headwater status`")
+        raise UsageError("the worker is not running now", hint="Check `headwater status`")
     # Its JVM first: it would otherwise notice, and end in good order.
     for one in (*process.children(recursive=True), process):
         one.kill()
@@ -64,8 +64,8 @@ def poison(state: State, _name: str) -> str:
     producer = Producer({"bootstrap.servers": state.services["kafka"].address})
     producer.produce("orders", _POISON)
     if producer.flush(_WAIT_S):
-        raise UsageError("Kafka did not take the record", hint="Look at `headwater status`")
-    return "a record that is no order is in the topic; `headwater demo mend` passes over it"
+        raise UsageError("Kafka did not accept the record", hint="Check `headwater status`")
+    return "the topic now has a record that is not an order; `headwater demo mend` skips it"
 
 
 def mend(state: State) -> list[str]:
@@ -77,34 +77,34 @@ def mend(state: State) -> list[str]:
         states = {str(one["state"]) for one in parts}
         if name in _GENERATORS and _has(worker, name, next(iter(_NEW_FIELD))):
             worker.configure(name, connector(name))
-            done.append(f"{name} is as it was deployed first")
+            done.append(f"{name} has its original configuration again")
         elif "FAILED" in states:
             worker.change(name, {"errors.tolerance": "all"})
-            done.append(f"{name} goes on, past what it cannot decode")
+            done.append(f"{name} runs again and skips records that it cannot decode")
         elif states & {"STOPPED", "PAUSED"}:
             worker.turn(name, "resume")
-            done.append(f"{name} goes on")
+            done.append(f"{name} is resumed")
     return done
 
 
 BREAKS: Mapping[str, Break] = {
     "stop": Break(
-        "stop supplier-stats, or the job that is named",
+        "stop supplier-stats, or the given job",
         "its run ends as ABORTED and the page shows it",
         stop,
     ),
     "schema": Break(
-        "give orders one more field",
-        "the topic gets a new version, and every job goes on with it",
+        "add a field to orders",
+        "the topic gets a new version, and every job continues with it",
         schema,
     ),
     "worker": Break(
         "kill -9 the worker",
-        "its runs fall silent; it comes back, and not one order is lost or doubled",
+        "its runs stop sending events; it restarts, and no order is lost or duplicated",
         worker_killed,
     ),
     "poison": Break(
-        "send a record that nobody can decode",
+        "send a record that cannot be decoded",
         "the jobs that read orders end as FAILED, with topic, partition and offset",
         poison,
     ),
@@ -114,7 +114,7 @@ BREAKS: Mapping[str, Break] = {
 def _worker(state: State) -> Connect:
     if "worker" not in state.services:
         raise UsageError(
-            "the platform that is up has no worker", hint="Start the demo with `headwater demo`"
+            "the running platform has no worker", hint="Start the demo with `headwater demo`"
         )
     return Connect(state.services["worker"].address)
 

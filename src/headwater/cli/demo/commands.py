@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from headwater.cli.demo.labs import Lab
     from headwater.stack.state import State
 
-demo = typer.Typer(name="demo", help="Run the whole story, and break it.", cls=Front)
+demo = typer.Typer(name="demo", help="Run the demo, break it and verify it.", cls=Front)
 
 
 class LabName(StrEnum):
@@ -36,10 +36,17 @@ class Way(StrEnum):
 
 Which = Annotated[
     LabName,
-    typer.Option("--lab", help="`stream` has jobs and a batch; `connect` a source and two sinks."),
+    typer.Option(
+        "--lab",
+        help="`stream`: streaming jobs and a batch job; `connect`: a source and two sinks.",
+    ),
 ]
-Multi = Annotated[bool, typer.Option("--multi", help="Two topics instead of one (--lab connect).")]
-Limit = Annotated[float, typer.Option("--limit", metavar="SECONDS", help="When to give up.")]
+Multi = Annotated[
+    bool, typer.Option("--multi", help="Use two topics instead of one (with --lab connect).")
+]
+Limit = Annotated[
+    float, typer.Option("--limit", metavar="SECONDS", help="Stop waiting after this time.")
+]
 
 
 @demo.callback(invoke_without_command=True)
@@ -49,17 +56,17 @@ def run(
     lab: Which = LabName.stream,
     multi: Multi = False,
     once: Annotated[
-        bool, typer.Option("--once", help="Verify the lineage when it is complete, and end.")
+        bool, typer.Option("--once", help="Verify the lineage when it is complete, then stop.")
     ] = False,
     broken: Annotated[
-        bool, typer.Option("--broken", help="Break it first: with --once, it must be noticed.")
+        bool, typer.Option("--broken", help="Poison the topic first, so that --once must fail.")
     ] = False,
     limit: Limit = 300,
     free_ports: Annotated[
-        bool, typer.Option("--free-ports", help="Take free ports instead of the well-known ones.")
+        bool, typer.Option("--free-ports", help="Use free ports instead of the well-known ones.")
     ] = False,
 ) -> None:
-    """Run the platform, the lineage server, a worker and a lab on it."""
+    """Run the platform, the lineage server, a worker and a lab."""
     if context.invoked_subcommand:
         return
     from headwater.cli.demo import run as runs
@@ -77,7 +84,7 @@ def run(
 @demo.command("break", cls=Command)
 @needs(PipelineExtraMissing)
 def break_it(
-    way: Annotated[Way, typer.Argument(help="How.", show_default=False)],
+    way: Annotated[Way, typer.Argument(help="What to break.", show_default=False)],
     name: Annotated[str, typer.Argument(help="The job to stop.", show_default=False)] = "",
 ) -> None:
     """Break the running demo: stop a job, change the schema, kill the worker, poison the topic."""
@@ -91,7 +98,7 @@ def break_it(
 @demo.command(cls=Command)
 @needs(PipelineExtraMissing)
 def mend() -> None:
-    """Let everything in the running demo go on."""
+    """Undo all breaks of the running demo."""
     from headwater.cli.demo import breaks
 
     for line in breaks.mend(_running()) or ["nothing was broken"]:
@@ -101,7 +108,7 @@ def mend() -> None:
 @demo.command(cls=Command)
 @needs(PipelineExtraMissing)
 def verify(lab: Which = LabName.stream, multi: Multi = False, limit: Limit = 15) -> None:
-    """Compare the running demo's lineage with what it must be."""
+    """Compare the running demo's lineage with the expected lineage."""
     from headwater.cli.demo import run as runs
 
     if not runs.verified(_lab(lab, multi), _running(), limit):
@@ -119,5 +126,5 @@ def _lab(name: LabName, multi: bool) -> "Lab":
     from headwater.cli.demo.labs import LABS
 
     if multi and name is not LabName.connect:
-        raise UsageError("--multi is a variant of the other lab", hint="Add --lab connect")
+        raise UsageError("--multi needs the other lab", hint="Add --lab connect")
     return LABS["connect-multi" if multi else name.value]

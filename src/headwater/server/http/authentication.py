@@ -51,7 +51,7 @@ class Authenticator:
         try:
             await asyncio.to_thread(self.refresh)
         except self._store.database.errors as error:
-            _log.warning("keys cannot be read again: %s", error)
+            _log.warning("keys cannot be reloaded: %s", error)
 
     @property
     def is_required(self) -> bool:

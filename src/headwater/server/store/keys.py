@@ -27,7 +27,8 @@ def create_key(
     with database.writing() as session:
         if session.all("SELECT 1 FROM api_key WHERE name = ? AND revoked_at IS NULL", name):
             raise UsageError(
-                f"there is a key named {name!r}", hint="Revoke it first, or give another name"
+                f"a key named {name!r} already exists",
+                hint="Revoke it first, or choose another name",
             )
         session.run(
             "INSERT INTO api_key (hash, name, scopes, namespace, created_at) "
@@ -45,7 +46,7 @@ def revoke_key(database: Database, name: str) -> None:
     """
     with database.writing() as session:
         if not session.all("SELECT 1 FROM api_key WHERE name = ? AND revoked_at IS NULL", name):
-            raise UsageError(f"there is no key named {name!r}", hint="See `headwater key list`")
+            raise UsageError(f"no key is named {name!r}", hint="See `headwater key list`")
         session.run(
             "UPDATE api_key SET revoked_at = ? WHERE name = ? AND revoked_at IS NULL", now(), name
         )
