@@ -24,11 +24,11 @@ Url = Annotated[
         "--worker",
         envvar=["HEADWATER_WORKER", "CONNECT_URL"],
         metavar="URL",
-        help="The worker.",
+        help="Address of the worker.",
         show_default="the running platform, else http://127.0.0.1:8083",
     ),
 ]
-Name = Annotated[str, typer.Argument(help="The connector.", show_default=False)]
+Name = Annotated[str, typer.Argument(help="Name of the connector.", show_default=False)]
 _DEFAULT = "http://127.0.0.1:8083"
 
 

@@ -36,7 +36,7 @@ Store = Annotated[
     typer.Option(
         envvar="HEADWATER_STORE",
         help="The server's store: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
-        show_default=f"{_FILE} in this folder, else that of the platform that is up",
+        show_default=f"{_FILE} in this folder, else the store of the running platform",
         callback=_store,
     ),
 ]

@@ -126,7 +126,7 @@ def status(as_json: AsJson = False) -> None:
 
 
 def logs(
-    service: Annotated[str, typer.Argument(help="The service.", show_default=False)],
+    service: Annotated[str, typer.Argument(help="Name of the service.", show_default=False)],
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the log.")] = False,
     lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="Number of lines.")] = 100,
 ) -> None:
