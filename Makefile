@@ -98,6 +98,7 @@ pythons: dist ## Install the wheel and run the demo with each Python found (or P
 bench: $(STAMP) $(PAGE) ## Run the benchmarks and write docs/benchmarks (PEERS=1: beside others)
 	$(BIN)/python benchmarks/lineage.py
 	$(BIN)/python benchmarks/history.py
+	$(BIN)/python benchmarks/search.py
 	$(BIN)/python benchmarks/live.py
 	$(BIN)/python benchmarks/capture.py
 	$(BIN)/python benchmarks/stack.py --cold

@@ -1,5 +1,6 @@
 // The state of a job in words, shapes and figures.
 import type { JobData, Run } from "../api/types";
+import { failureReason } from "./reason";
 
 export type State = "running" | "completed" | "failed" | "aborted" | "silent" | "unknown";
 
@@ -88,6 +89,12 @@ export function errorOf(run: Run): string | null {
   const message = record(run.facets.errorMessage).message;
   const lapse = record(run.facets.headwater_lapse).reason;
   return typeof message === "string" ? message : typeof lapse === "string" ? lapse : null;
+}
+
+/** Why a run ended, in one line. */
+export function reasonOf(run: Run): string {
+  const stack = record(run.facets.errorMessage).stackTrace;
+  return failureReason(errorOf(run) ?? "", typeof stack === "string" ? stack : "");
 }
 
 /** The state that is shown: a running job that is late to speak is silent. */

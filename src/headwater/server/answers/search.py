@@ -230,12 +230,16 @@ def _runs(reading: Reading, text: str, namespace: str | None, limit: int) -> lis
 
 def _add_states(reading: Reading, things: list[FoundThing]) -> None:
     """Tell the state of each job's last run."""
-    for thing in things:
-        if thing.type == "JOB":
-            rows = reading.session.all(
-                "SELECT r.state FROM run r JOIN job j ON j.id = r.job "
-                "JOIN namespace n ON n.id = j.namespace WHERE n.name = ? AND j.name = ? "
-                f"AND r.{LISTED} ORDER BY r.created_at DESC, r.uuid DESC LIMIT 1",
-                thing.namespace, thing.name,
-            )  # fmt: skip
-            thing.state = rows[0][0] if rows else None
+    jobs = [thing for thing in things if thing.type == "JOB"]
+    if not jobs:
+        return
+    rows = reading.session.all(
+        "SELECT n.name, j.name, (SELECT r.state FROM run r WHERE r.job = j.id "
+        f"AND r.{LISTED} ORDER BY r.created_at DESC, r.uuid DESC LIMIT 1) "
+        "FROM job j JOIN namespace n ON n.id = j.namespace "
+        "WHERE n.name = ANY(?) AND j.name = ANY(?)",
+        [*{thing.namespace for thing in jobs}], [*{thing.name for thing in jobs}],
+    )  # fmt: skip
+    states = {(namespace, name): state for namespace, name, state in rows}
+    for thing in jobs:
+        thing.state = states.get((thing.namespace, thing.name))

@@ -9,7 +9,7 @@ import { Icon } from "../../components/Icon";
 import { StateBadge } from "../../components/StateBadge";
 import { Failure, Waiting } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
-import { errorOf, pulseOfRun, shownState, stateOf } from "../../graph/state";
+import { pulseOfRun, reasonOf, shownState, stateOf } from "../../graph/state";
 import { ago, moment, short, span } from "../../graph/words";
 import { useNow } from "../../live/now";
 import { usePulse } from "../../live/pulses";
@@ -124,7 +124,7 @@ function Table({ runs }: { runs: Run[] }) {
                 <td title={moment(run.startedAt)}>{ago(run.startedAt ?? run.createdAt, now)}</td>
                 <td>{run.durationMs === null ? "–" : span(run.durationMs)}</td>
                 <td>{pulse.rows === null ? "–" : short(pulse.rows)}</td>
-                <td className="why">{errorOf(run)}</td>
+                <td className="why">{reasonOf(run)}</td>
               </tr>
             );
           })}

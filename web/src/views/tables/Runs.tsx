@@ -7,7 +7,7 @@ import type { Name, Run } from "../../api/types";
 import { StateBadge } from "../../components/StateBadge";
 import { Empty, FirstEvent } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
-import { errorOf, pulseOfRun, shownState } from "../../graph/state";
+import { errorOf, pulseOfRun, reasonOf, shownState } from "../../graph/state";
 import { ago, moment, span } from "../../graph/words";
 import { useNow } from "../../live/now";
 import { Listing, PAGE, Page, StateFilter, useParams } from "./parts";
@@ -79,7 +79,7 @@ function Row({ job, run }: { job: Name; run: Run }) {
             : "–"}
       </td>
       <td className="why" title={error ?? ""}>
-        {error}
+        {reasonOf(run)}
       </td>
       <td>
         <Link href={lineageLink(jobId(job))}>graph</Link>
