@@ -68,7 +68,7 @@ def test_what_ends_by_itself(tmp_path: Path, server: ServerProcess, told: Any) -
         assert app.exit_code() == 0, app.text()
     for way, words in WAYS.items():
         cells = [cell(events) for events in jobs(server, "ways", f"{way}.")]
-        told(Ending(words, (*cells, "goes on")))
+        told(Ending(words, (*cells, "continues")))
 
 
 def _has_output(told: list[dict[str, Any]]) -> bool:

@@ -76,3 +76,20 @@ def test_shell_notices_a_command_that_fails(tmp_path: Path) -> None:
         assert shell.run("export WORD=kept").code == 0
         assert shell.run('echo "$WORD"; headwater nonsense').code == 2
         assert shell.run('echo "$WORD"').output == "kept"
+
+
+_ODD = re.compile(
+    r"\b(?:(?:is|are|was|were) told|tells? of|lets? go of|goes? on|who comes|whoever|nobody"
+    r"|tak(?:e|es|en) along|as (?:it|they) came|heard (?:of|from)|parted by|for ever|anew)\b",
+    re.IGNORECASE,
+)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [*PAGES, ROOT / "docs" / "reference" / "cli.md", ROOT / "src" / "headwater" / "errors.py"],
+    ids=_name,
+)
+def test_texts_use_the_words_of_the_field(page: Path) -> None:
+    lines = enumerate(page.read_text().splitlines(), 1)
+    assert [f"{number}: {line}" for number, line in lines if _ODD.search(line)] == []
