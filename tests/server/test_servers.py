@@ -4,10 +4,12 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import httpx
+import psycopg
 import pytest
 
 from server.events import as_bytes, facet, run_event, run_id
@@ -129,3 +131,75 @@ def test_a_lease_that_runs_out_ends_the_run_once(
         aborted = [t.data["runId"] for t in told if t.data["state"] == "ABORTED"]
     assert Counter(aborted) == Counter(run_id(f"r{n}") for n in range(22))
     assert first.api.event_count() == 44
+
+
+def test_a_server_stopped_in_a_transaction_stops_no_other(
+    pair: tuple[ServerProcess, ServerProcess],
+) -> None:
+    """It holds the write lock; the other goes on, and so does it when it may."""
+    first, second = pair
+    assert first.process is not None
+    sent: list[int] = []
+    is_done = threading.Event()
+    load = threading.Thread(target=_send_until, args=(is_done, first.url, sent), daemon=True)
+    load.start()
+    try:
+        _stop_in_transaction(first)
+        bodies = [as_bytes(run_event("START", 0, run=f"other{number}")) for number in range(5)]
+        for body in bodies:
+            _wait_until(partial(_is_stored, second, body))
+        assert second.api.client.get("/ready").status_code == 200
+    finally:
+        first.process.send_signal(signal.SIGCONT)
+    is_done.set()
+    load.join(120)
+    assert not load.is_alive()
+    first.api.send(run_event("START", 0, run="after"))
+    assert first.api.event_count() == len(sent) + len(bodies) + 1
+
+
+def _send_until(is_done: threading.Event, url: str, sent: list[int]) -> None:
+    """Send events one after another; what is not stored is sent again."""
+    while not is_done.is_set():
+        body = as_bytes(run_event("START", 0, run=f"first{len(sent)}"))
+        while _post(url, body) != 201:
+            time.sleep(0.2)
+        sent.append(len(sent))
+
+
+def _is_stored(server: ServerProcess, body: bytes) -> bool:
+    return server.api.post(body).status_code == 201
+
+
+def _post(url: str, body: bytes) -> int:
+    headers = {"content-type": "application/json"}
+    try:
+        found = httpx.post(f"{url}/api/v1/lineage", content=body, headers=headers, timeout=120)
+    except httpx.TransportError:
+        return 0
+    return found.status_code
+
+
+def _stop_in_transaction(server: ServerProcess) -> None:
+    """Stop a server that writes at a moment when it holds the write lock."""
+    assert server.process is not None
+    holding = (
+        "SELECT 1 FROM pg_locks l JOIN pg_stat_activity a USING (pid) "
+        "WHERE a.datname = current_database() AND a.state = 'idle in transaction' "
+        "AND l.relation = 'clock'::regclass AND l.mode = 'RowExclusiveLock'"
+    )
+    with psycopg.connect(server.store_url, autocommit=True) as connection:
+        for _ in range(2000):
+            server.process.send_signal(signal.SIGSTOP)
+            if connection.execute(holding).fetchone():
+                return
+            server.process.send_signal(signal.SIGCONT)
+            time.sleep(0.003)  # at another moment next time
+    pytest.fail("it was never stopped in a transaction")
+
+
+def _wait_until(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < until, "it never came true"
+        time.sleep(0.2)

@@ -44,7 +44,7 @@ class Database(Protocol):
         """Why the database takes no writes at the moment; None if what was written is at fault."""
 
     def recover(self) -> bool:
-        """Replace connections that were lost; tell whether the last write lost its own."""
+        """Mend what made the last write fail, if it can be; whether to write again at once."""
 
     def reading(self) -> AbstractContextManager[Session]:
         """A connection that sees one moment of the store."""

@@ -27,8 +27,19 @@ _OPTIONS = " ".join(
         "jit=off", "plan_cache_mode=force_generic_plan",
         "enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off",
         "enable_material=off", "random_page_cost=1",
+        "lock_timeout=5s", "idle_in_transaction_session_timeout=60s",
     )
 )  # fmt: skip
+
+# Sessions of servers that stand still with the write lock. No timeout of PostgreSQL before 17 ends
+# them: within a pipeline a session is not idle.
+_END_STALLED = """
+    SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a JOIN pg_locks l ON l.pid = a.pid
+    WHERE l.relation = 'clock'::regclass AND l.mode = 'RowExclusiveLock' AND l.granted
+    AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND a.wait_event IN ('ClientRead', 'ClientWrite')
+    AND clock_timestamp() - greatest(a.state_change, a.query_start) > interval '4 seconds'
+"""
 
 
 @cache
@@ -87,7 +98,8 @@ class PostgresDatabase:
 
     def __init__(self, url: str) -> None:
         self.url, self.name = url, mask_text(url)
-        self._is_lost = False  # whether the last write lost its connection
+        # Whether the last write lost its connection, or did not get the lock.
+        self._is_lost = self._is_locked = False
         self._pool = ConnectionPool(
             url, min_size=1, max_size=16, timeout=10, open=False,
             kwargs={"autocommit": True, "application_name": "headwater", "options": _OPTIONS},
@@ -118,29 +130,38 @@ class PostgresDatabase:
             try:
                 with connection.pipeline(), connection.transaction():
                     yield PostgresSession(connection)
-            except BaseException:
+            except BaseException as error:
                 self._is_lost = connection.closed
+                self._is_locked = isinstance(_cause(error), psycopg.errors.LockNotAvailable)
                 raise
 
     def outage(self, error: Exception) -> str | None:
         """Why the database takes no writes: gone, read-only, full, locked."""
-        while isinstance(error, psycopg.errors.PipelineAborted) and error.__context__ is not None:
-            error = error.__context__  # type: ignore[assignment]
-        if not isinstance(error, psycopg.Error):
+        cause = _cause(error)
+        if not isinstance(cause, psycopg.Error):
             return None
         of_data = (
-            not isinstance(error, self.errors)
-            if error.sqlstate is None
-            else error.sqlstate.startswith(_OF_DATA)
+            not isinstance(cause, self.errors)
+            if cause.sqlstate is None
+            else cause.sqlstate.startswith(_OF_DATA)
         )
-        return None if of_data else str(error).partition("\n")[0]
+        return None if of_data else _reason(cause)
 
     def recover(self) -> bool:
-        """Replace connections that were lost; tell whether the last write lost its own."""
-        was_lost, self._is_lost = self._is_lost, False
+        """Replace connections that were lost, and free the lock; whether to write again."""
+        was_lost, was_locked = self._is_lost, self._is_locked
+        self._is_lost = self._is_locked = False
         if was_lost:
             self._pool.check()
-        return was_lost
+        return was_lost or (was_locked and self._end_stalled())
+
+    def _end_stalled(self) -> bool:
+        """End sessions of servers that stand still in a write; whether there were any.
+
+        What such a server was about to write it writes again when it goes on.
+        """
+        with self._pool.connection() as connection:
+            return bool(connection.execute(_END_STALLED).fetchall())
 
     def tend(self) -> None:
         """Gather statistics, and note which pages all can see: the server itself does so within
@@ -164,6 +185,13 @@ class PostgresDatabase:
     def close(self) -> None:
         """Close every connection."""
         self._pool.close()
+
+
+def _cause(error: BaseException) -> BaseException:
+    """What made a pipeline fail: later statements in it say only that it did."""
+    while isinstance(error, psycopg.errors.PipelineAborted) and error.__context__ is not None:
+        error = error.__context__
+    return error
 
 
 def _reason(error: Exception) -> str:

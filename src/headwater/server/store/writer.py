@@ -155,7 +155,8 @@ class Writer:
             self.failure = self._outage(error)
             if self.failure is not None:
                 if self._recover() and not is_retry and all(t.events for t in batch):
-                    # The connection may have been lost long ago. Events may be sent twice.
+                    # The connection was lost, or a server that stood still held the lock. Whether
+                    # or not the commit was done, events may be stored again.
                     self._commit(batch, is_retry=True)
                     return
                 _log.warning("%s", self.failure.message)
