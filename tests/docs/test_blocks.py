@@ -14,6 +14,7 @@ from headwater.cli.main import app
 
 _TARGET = re.compile(r"^([a-z-]+):", re.MULTILINE)
 _MAKE = re.compile(r"(?:^|`)make ([a-z-]+)", re.MULTILINE)
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 _PLACEHOLDER = re.compile(r"^[A-Z_,.]+$")
 
 
@@ -64,6 +65,24 @@ def parse(command: Any, name: str, words: list[str], parent: Any = None) -> None
 def _with_values(words: list[str]) -> list[str]:
     """The words, with a number where a synopsis says that one is meant."""
     return ["1" if word in ("N", "SECONDS") else word for word in words]
+
+
+# Options of spark-submit, pytest and jobs under spark-submit, and one in an example of a secret.
+_FOREIGN = {"--archives", "--deploy-mode", "--properties-file", "--renew-lifecycle"} | {
+    "--metastore", "--warehouse", "--s3-endpoint", "--job-name", "--password",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_options_in_running_text_exist(page: Path) -> None:
+    spans = re.findall(r"`([^`\n]+)`", page.read_text())
+    named = {option for span in spans for option in _OPTION.findall(span)}
+    assert named <= _options(typer.main.get_command(app)) | _FOREIGN
+
+
+def _options(command: Any) -> set[str]:
+    own = {name for parameter in command.params for name in parameter.opts}
+    return own.union(*(_options(sub) for sub in getattr(command, "commands", {}).values()))
 
 
 def test_there_are_blocks_of_every_kind() -> None:
