@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -19,7 +20,10 @@ class Told(NamedTuple):
 class Watcher:
     """Reads a stream in a thread of its own until it is closed or the server is gone."""
 
-    def __init__(self, url: str, after: int | None = None, **params: str) -> None:
+    def __init__(
+        self, url: str, after: int | None = None, *, key: str | None = None, **params: str
+    ) -> None:
+        self._key = key
         self.told: list[Told] = []
         self._news = threading.Condition()
         self._open = threading.Event()
@@ -30,6 +34,8 @@ class Watcher:
 
     def _run(self) -> None:
         headers = {} if self._after is None else {"Last-Event-ID": str(self._after)}
+        if self._key is not None:
+            headers["authorization"] = f"Bearer {self._key}"
         timeout = httpx.Timeout(30, read=120)
         try:
             with (
@@ -65,6 +71,11 @@ class Watcher:
         with self._news:
             assert self._news.wait_for(lambda: len(self.told) >= count, timeout), self.told
             return self.told[:count]
+
+    def wait_until(self, is_it: Callable[[Told], bool], timeout: float = 60) -> None:
+        """Wait for an event of a kind."""
+        with self._news:
+            assert self._news.wait_for(lambda: any(map(is_it, self.told)), timeout), self.told
 
     def __enter__(self) -> "Watcher":
         self._thread.start()

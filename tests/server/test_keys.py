@@ -17,9 +17,10 @@ from headwater.server.http.app import make_app
 from headwater.server.settings import Settings
 from headwater.server.store.database import open_database
 from headwater.server.store.keys import create_key, revoke_key
-from server.events import as_bytes, dataset, dataset_event, run_event
+from server.events import as_bytes, dataset, dataset_event, run_event, schema
 from server.process import ServerProcess
 from server.stores import Stores
+from server.test_access import NEEDS
 
 _JSON = {"content-type": "application/json"}
 HERE = "http://127.0.0.1"
@@ -126,6 +127,75 @@ def test_deletions_are_written_down(guarded: tuple[TestClient[Any], dict[str, st
         ("admin", "DELETE", "/api/v1/namespaces/jobs/jobs/job"),
         ("command line", "key created", "admin"),
     ]
+
+
+DELETIONS = (  # every route that takes something away
+    "DELETE /api/v1/namespaces/jobs/jobs/job/tags/T",
+    "DELETE /api/v1/namespaces/db/datasets/out/tags/T",
+    "DELETE /api/v1/namespaces/db/datasets/out/fields/a/tags/T",
+    "DELETE /api/v1/namespaces/db/datasets/out",
+    "DELETE /api/v1/namespaces/jobs/jobs/job",
+    "DELETE /api/v1/namespaces/jobs",
+)
+
+
+@pytest.mark.parametrize("who", ["anyone", "admin"])
+def test_every_deletion_has_an_audit_row(stores: Stores, who: str) -> None:
+    url = stores.new("sqlite")
+    headers: dict[str, str] = {}
+    if who == "admin":
+        database = open_database(url)
+        headers = _signed(create_key(database, "admin", ["admin"]))
+        database.close()
+    with TestClient(make_app(Settings(store=url)), base_url=HERE) as client:
+        out = dataset("out", schema=schema("a"))
+        event = as_bytes(run_event(outputs=[out]))
+        client.post("/api/v1/lineage", content=event, headers=headers | _JSON)
+        for deletion in DELETIONS:
+            method, path = deletion.split(" ")
+            assert client.request(method, path, headers=headers).status_code == 200, deletion
+            told = client.get("/api/v1/audit", headers=headers).json()["audit"][0]
+            assert (told["who"], f"{told['action']} {told['target']}") == (who, deletion)
+    deleting = {route for route in NEEDS if route.startswith("DELETE") and "pipelines" not in route}
+    assert len(deleting) == len(DELETIONS)
+    stores.drop(url)
+
+
+def test_pages_of_other_sites_can_do_nothing(stores: Stores, tmp_path: Path) -> None:
+    """Without keys on loopback: other names of this machine, and writes from other sites."""
+    url = stores.new("sqlite")
+    event = as_bytes(run_event())
+    with ServerProcess(url, tmp_path / "log") as server:
+
+        def code(method: str, path: str, body: bytes = b"", **headers: str) -> int:
+            sent = {name.replace("_", "-"): value for name, value in headers.items()}
+            return httpx.request(
+                method, server.url + path, content=body or None, headers=sent
+            ).status_code
+
+        own = f"http://127.0.0.1:{server.port}"
+        send, kind = "/api/v1/lineage", "application/json"
+        assert code("GET", "/api/v1/namespaces", host="evil.example") == 403
+        assert code("GET", "/", host="evil.example:80") == 403
+        assert code("GET", "/api/v1/namespaces", host=f"localhost:{server.port}") == 200
+        assert code("POST", send, event, content_type=kind, host="evil.example") == 403
+        assert code("POST", send, event, content_type="text/plain") == 415
+        assert code("POST", send, event) == 415
+        assert code("POST", send, event, content_type=kind, origin="http://evil.example") == 403
+        assert code("POST", send, event, content_type=kind, sec_fetch_site="cross-site") == 403
+        assert code("POST", send, event, content_type=kind, sec_fetch_site="same-site") == 403
+        assert code("DELETE", "/api/v1/namespaces/default", origin="null") == 403
+        assert code("POST", f"{send}/batch", event, content_type="text/plain") == 415
+        assert code("OPTIONS", send, origin="http://evil.example") in (403, 405)
+        found = httpx.get(f"{server.url}/api/v1/events/lineage?kind=all").json()
+        assert found["totalCount"] == 0
+        assert code("POST", send, event, content_type=kind, origin=own) == 201
+        assert code("POST", send, event, content_type=kind, sec_fetch_site="same-origin") == 201
+        for path in ("/", "/api/docs", "/api/docs/openapi.json", "/api/v1/jobs", "/health", "/no"):
+            told = httpx.get(server.url + path).headers
+            assert "default-src 'none'" in told["content-security-policy"], path
+            assert "unsafe" not in told["content-security-policy"], path
+    stores.drop(url)
 
 
 def test_headers_are_safe_and_others_are_let_in_only_if_named(stores: Stores) -> None:

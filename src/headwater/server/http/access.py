@@ -17,7 +17,10 @@ class Within(Enum):
 
     NOWHERE = "refused: what it answers is not of one namespace"
     PATH = "the namespace in its path must be one of the key's"
-    ANSWER = "it leaves out of its answer what is not of the key's namespaces"
+    QUERY = "a namespace must be asked for, and be one of the key's"
+    RUN = "the run must be of a job of the key's namespaces"
+    NODE = "the node must be of the key's namespaces"
+    HANDLER = "the handler sees to it"
 
 
 class Access(NamedTuple):
@@ -32,7 +35,10 @@ def access(scope: str, within: Within = Within.NOWHERE) -> dict[str, Any]:
     return {"access": Access(scope, within)}
 
 
-ANYONE = access(OPEN, Within.ANSWER)
-READS_ALL, READS_PATH, READS_SOME = (access(READ, within) for within in Within)
-WRITES_ALL, WRITES_PATH, WRITES_SOME = (access(WRITE, within) for within in Within)
+ANYONE = access(OPEN, Within.HANDLER)
+READS_ALL, READS_PATH = access(READ), access(READ, Within.PATH)
+READS_QUERY, READS_RUN = access(READ, Within.QUERY), access(READ, Within.RUN)
+READS_NODE, READS_SOME = access(READ, Within.NODE), access(READ, Within.HANDLER)
+WRITES_ALL, WRITES_PATH = access(WRITE), access(WRITE, Within.PATH)
+WRITES_RUN, WRITES_SOME = access(WRITE, Within.RUN), access(WRITE, Within.HANDLER)
 ADMINISTERS_ALL, ADMINISTERS_PATH = access(ADMIN), access(ADMIN, Within.PATH)

@@ -27,6 +27,7 @@ from headwater.server.http.access import ANYONE
 from headwater.server.http.authentication import Authenticator
 from headwater.server.http.docs import ApiPage, Documents
 from headwater.server.http.ingest_fast_path import express
+from headwater.server.http.limited_answers import limited_answers
 from headwater.server.http.middleware import timed, with_safe_headers
 from headwater.server.http.page import page
 from headwater.server.http.routes.catalog import Namespaces, Search, Sources, Tags
@@ -117,8 +118,8 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
     store.writer.committed, store.writer.rested = live.nudge, give_back
     clusters, topics = _clusters(settings), Topics(settings.kafka, store.scrubber)
     is_open = settings.open or is_loopback(settings.host)
-    authenticator = Authenticator(store, is_open=is_open, rate=settings.rate)
     reader = Reader(store.database, store.rules)
+    authenticator = Authenticator(store, reader, is_open=is_open, rate=settings.rate)
     service = Service(store, reader, settings, live, clusters, authenticator, topics)
 
     @asynccontextmanager
@@ -197,6 +198,7 @@ def _wrapped(app: ASGIApp, service: Service) -> ASGIApp:
         ),
         page,
         partial(express, service=service),
+        limited_answers,
     )
     for layer in reversed(layers):
         app = layer(app)

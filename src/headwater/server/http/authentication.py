@@ -11,7 +11,11 @@ import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from litestar.connection import ASGIConnection
+
 from headwater.http.keys import Key, bearer, hashed
+from headwater.server.answers.owners import namespaces_of_node, namespaces_of_run
+from headwater.server.answers.reading import Reader
 from headwater.server.http.access import OPEN, Access, Within
 from headwater.server.http.errors import Forbidden, KeyRequired, TooManyRequests
 from headwater.server.metrics import REFUSED
@@ -19,7 +23,6 @@ from headwater.server.store.keys import list_keys
 from headwater.server.store.store import Store
 
 if TYPE_CHECKING:
-    from litestar.connection import ASGIConnection
     from litestar.handlers import BaseRouteHandler
     from litestar.types import HTTPScope
 
@@ -30,8 +33,8 @@ _REFRESH_AFTER = 1.0  # seconds for which keys are taken to be as they were
 class Authenticator:
     """Knows the keys, and how much each has asked for."""
 
-    def __init__(self, store: Store, *, is_open: bool, rate: float) -> None:
-        self._store, self._is_open, self._rate = store, is_open, rate
+    def __init__(self, store: Store, reader: Reader, *, is_open: bool, rate: float) -> None:
+        self._store, self._reader, self._is_open, self._rate = store, reader, is_open, rate
         self._keys: dict[bytes, Key] = {}
         self._read_at = 0.0
         self._buckets: dict[int, tuple[float, float]] = {}
@@ -93,7 +96,9 @@ class Authenticator:
             raise Forbidden("this address declares no scope, so nobody may use it")
         if wanted.scope == OPEN:
             return None
-        key = scope["state"]["key"] = await self.find(scope)
+        state: dict[str, Any] = scope.setdefault("state", {})
+        is_again = "key" in state  # the fast path left the request to its route
+        key = state["key"] = await self.find(scope)
         if key is None:
             if self.is_required:
                 raise KeyRequired(is_given=any(n == b"authorization" for n, _ in scope["headers"]))
@@ -101,11 +106,41 @@ class Authenticator:
         if not key.may(wanted.scope):
             raise Forbidden(f"the key {key.name!r} lacks the scope {wanted.scope}")
         if key.is_limited:
-            _require_within(key, wanted.within, scope)
-        wait = self._seconds_to_wait(key)
+            await self._require_within(key, wanted.within, scope)
+        wait = 0.0 if is_again else self._seconds_to_wait(key)
         if wait > 0:
             raise TooManyRequests(key.name, wait)
         return key
+
+    async def _require_within(self, key: Key, within: Within, scope: "HTTPScope") -> None:
+        """See that a request of a key with namespaces asks about these.
+
+        Raises: Forbidden.
+        """
+        if within is Within.HANDLER:
+            return
+        if within is Within.NOWHERE:
+            raise Forbidden(f"the key {key.name!r} is for some namespaces, and this is not of one")
+        named = await asyncio.to_thread(self._namespaces, within, scope)
+        if not named:
+            raise Forbidden(f"the key {key.name!r} is for some namespaces: ask about one of them")
+        for names in named:
+            if not any(key.covers(name) for name in names):
+                require_covered(key, next(iter(names), ""))
+
+    def _namespaces(self, within: Within, scope: "HTTPScope") -> list[set[str]]:
+        """The namespaces of each thing that a request asks about."""
+        path, asked = scope["path_params"], ASGIConnection[Any, Any, Any, Any](scope).query_params
+        if within is Within.PATH:
+            name = unquote(path["namespace"] if "namespace" in path else path["name"])
+            return [{name}, {self._store.rules.resolve(name)}]
+        if within is Within.QUERY:
+            return [{name} for name in asked.getall("namespace", [])]
+        with self._reader.open() as reading:
+            if within is Within.RUN:
+                runs = [path["run_id"]] if "run_id" in path else asked.getall("runId", [])
+                return [namespaces_of_run(reading, run) for run in runs]
+            return [namespaces_of_node(reading, node) for node in asked.getall("nodeId", [])]
 
     def _seconds_to_wait(self, key: Key) -> float:
         """How long a key has asked too much; 0 where it may pass."""
@@ -119,14 +154,6 @@ class Authenticator:
             return (1 - room) / self._rate
         self._buckets[key.id] = room - 1, clock
         return 0.0
-
-
-def _require_within(key: Key, within: Within, scope: "HTTPScope") -> None:
-    if within is Within.NOWHERE:
-        raise Forbidden(f"the key {key.name!r} is for some namespaces, and this is not of one")
-    if within is Within.PATH:
-        named = scope["path_params"]
-        require_covered(key, unquote(named["namespace"] if "namespace" in named else named["name"]))
 
 
 def require_covered(key: Key | None, namespace: str) -> None:

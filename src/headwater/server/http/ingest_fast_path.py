@@ -14,7 +14,6 @@ from litestar.types import ASGIApp, HTTPScope, Receive, Scope, Send
 from headwater.errors import HeadwaterError
 from headwater.server.http.access import WRITES_SOME
 from headwater.server.http.errors import describe
-from headwater.server.http.routes.ingest import require_event_covered
 from headwater.server.metrics import EVENTS
 from headwater.server.service import Service
 from headwater.server.store.database import Errors
@@ -37,18 +36,20 @@ def express(app: ASGIApp, service: Service) -> ASGIApp:
         if scope["type"] != ScopeType.HTTP or not _is_plain(scope, service.settings.max_body):
             await app(scope, receive, send)
             return
+        is_refused = False
         try:
             key = await service.authenticator.authorize(scope, _ACCESS)
         except HTTPException:
-            await app(scope, receive, send)  # which refuses it too, and tells why
+            key = None
+            is_refused = True
+        if is_refused or (key is not None and key.is_limited):
+            await app(scope, receive, send)  # where each event is looked at, or the reason told
             return
         body = await _read(receive)
         if body is None:
             return  # the client has gone
         try:
             event = service.store.read(body)
-            if key is not None and key.is_limited:
-                require_event_covered(key, event)
         except told:
             await app(scope, _replay(body, receive), send)
             return

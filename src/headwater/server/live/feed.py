@@ -47,6 +47,7 @@ class Item(NamedTuple):
     type: str
     nodes: frozenset[str]
     text: bytes
+    namespace: str | None = None  # of the job whose run it is about
 
 
 class Filter(NamedTuple):
@@ -54,6 +55,7 @@ class Filter(NamedTuple):
 
     types: frozenset[str]
     nodes: frozenset[str] | None
+    key: Key | None = None
 
     def wants(self, item: Item) -> bool:
         """Whether an entry is for this client."""
@@ -61,14 +63,34 @@ class Filter(NamedTuple):
             self.nodes is None or not self.nodes.isdisjoint(item.nodes)
         )
 
+    def shown(self, item: Item) -> bytes:
+        """An entry as this client may see it; empty if it may not."""
+        if self.key is None or not self.key.is_limited:
+            return item.text
+        if item.namespace is not None:
+            return item.text if self.key.covers(item.namespace) else b""
+        own = sorted(node for node in item.nodes if _is_own(self.key, node))
+        if not own:
+            return b""
+        if len(own) == len(item.nodes):
+            return item.text
+        head, _, data = item.text.partition(b"data: ")
+        return b"%sdata: %s\n\n" % (head, _encode({**msgspec.json.decode(data), "nodeIds": own}))
+
+
+def _is_own(key: Key, node: str) -> bool:
+    """Whether a node is of a key's namespaces, wherever its namespace ends."""
+    rest = node.partition(":")[2]
+    return any(rest.startswith(prefix) and ":" in rest[len(prefix) :] for prefix in key.namespaces)
+
 
 class Client:
     """One who watches: what waits for them, until they are too far behind."""
 
     __slots__ = ("filter", "is_gone", "key", "waiting", "wake")
 
-    def __init__(self, wanted: Filter, key: Key | None) -> None:
-        self.filter, self.key = wanted, key
+    def __init__(self, wanted: Filter) -> None:
+        self.filter, self.key = wanted, wanted.key
         self.waiting: list[Item] = []
         self.wake = asyncio.Event()
         self.is_gone = False
@@ -167,11 +189,9 @@ class Live:
         with self._database.reading() as session:
             return feed_ends(session)
 
-    async def watch(
-        self, wanted: Filter, after: int | None, key: Key | None = None
-    ) -> AsyncIterator[bytes]:
+    async def watch(self, wanted: Filter, after: int | None) -> AsyncIterator[bytes]:
         """What happens from now on, or after a number, as server-sent events."""
-        client = Client(wanted, key)
+        client = Client(wanted)
         first, last = await asyncio.to_thread(self._ends)
         if not self._clients:
             self._last = last
@@ -186,7 +206,8 @@ class Live:
                 after = last
             seen = last if after is None else after
             async for item in self._before(seen, wanted, client):
-                yield item.text
+                if text := wanted.shown(item):
+                    yield text
                 seen = item.number
             async for text in self._from_now(client, seen):
                 yield text
@@ -210,7 +231,8 @@ class Live:
         while not client.is_gone and not self._is_closing:
             items = [item for item in client.take() if item.number > seen]
             if items:
-                yield b"".join([item.text for item in items])
+                if text := b"".join(map(client.filter.shown, items)):
+                    yield text
                 continue
             try:
                 await asyncio.wait_for(client.wake.wait(), _QUIET)
@@ -238,15 +260,17 @@ def write(numbered: Numbered) -> Item:
     """An entry as it is sent."""
     number, entry = numbered
     if isinstance(entry, RunChange):
-        return _item(number, "run", [_node(entry)], _run(entry))
+        return _item(number, "run", [_node(entry)], _run(entry), entry.namespace)
     if isinstance(entry, Progress):
-        return _item(number, "progress", [_node(entry)], _progress(entry))
+        return _item(number, "progress", [_node(entry)], _progress(entry), entry.namespace)
     return _item(number, "graph", entry.nodes, _graph(entry))
 
 
-def _item(number: int, kind: str, nodes: list[str], data: dict[str, Any]) -> Item:
+def _item(
+    number: int, kind: str, nodes: list[str], data: dict[str, Any], namespace: str | None = None
+) -> Item:
     text = b"id: %d\nevent: %s\ndata: %s\n\n" % (number, kind.encode(), _encode(data))
-    return Item(number, kind, frozenset(nodes), text)
+    return Item(number, kind, frozenset(nodes), text, namespace)
 
 
 def _node(entry: RunChange | Progress) -> str:

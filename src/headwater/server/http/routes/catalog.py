@@ -20,6 +20,7 @@ from headwater.server.http.access import (
     ADMINISTERS_PATH,
     READS_ALL,
     READS_PATH,
+    READS_QUERY,
     READS_SOME,
     WRITES_ALL,
     WRITES_PATH,
@@ -199,7 +200,7 @@ class Tags(Controller):
     tags = ("Tags",)
     path = "/api/v1/tags"
 
-    @get("/", opt=READS_SOME, sync_to_thread=True)
+    @get("/", opt=READS_ALL, sync_to_thread=True)
     def list_tags(
         self, service: Service, limit: Limit = 100, offset: Offset = 0
     ) -> Response[bytes]:
@@ -226,7 +227,7 @@ class Search(Controller):
     tags = ("Search",)
     path = "/api/v1"
 
-    @get("/search", opt=READS_SOME, sync_to_thread=True)
+    @get("/search", opt=READS_QUERY, sync_to_thread=True)
     def get_search(
         self,
         service: Service,

@@ -15,6 +15,7 @@ from headwater.server.http import legacy_events
 from headwater.server.http.access import ADMINISTERS_PATH, READS_PATH, WRITES_PATH
 from headwater.server.http.common import answer, bounded, dataset_of, require_namespace
 from headwater.server.http.errors import BadRequest, NotFound
+from headwater.server.http.limited_events import ingest_reported
 from headwater.server.http.parameters import Limit, Offset, PathText
 from headwater.server.service import Service
 from headwater.server.store import changes
@@ -59,13 +60,18 @@ class Datasets(Controller):
 
     @put(_ONE, opt=WRITES_PATH, sync_to_thread=True)
     def put_dataset(
-        self, service: Service, namespace: PathText, name: PathText, data: NewDataset
+        self,
+        service: Service,
+        request: Request[Any, Any, Any],
+        namespace: PathText,
+        name: PathText,
+        data: NewDataset,
     ) -> Response[bytes]:
         """Declare a dataset by hand, as a dataset event would."""
         event = legacy_events.dataset_event(
             unquote(namespace), unquote(name), data.fields, data.source_name, data.description
         )
-        service.store.ingest([service.store.read(event)]).result()
+        ingest_reported(service, request, event)
         return self._read(service, namespace, name)
 
     @delete(_ONE, opt=ADMINISTERS_PATH, status_code=200, sync_to_thread=True)

@@ -8,7 +8,7 @@ from headwater.server.answers.changes import changes
 from headwater.server.answers.diff import diff_around, diff_everywhere
 from headwater.server.answers.past import PastWalk
 from headwater.server.answers.reading import NOW, Reading
-from headwater.server.http.access import READS_SOME
+from headwater.server.http.access import READS_ALL
 from headwater.server.http.common import answer, bounded, name_of, time_of
 from headwater.server.http.errors import BadRequest, NotFound
 from headwater.server.http.parameters import Depth, From, Limit, OptionalNode, To
@@ -21,7 +21,7 @@ class History(Controller):
     tags = ("History",)
     path = "/api/v1/lineage"
 
-    @get("/changes", opt=READS_SOME, sync_to_thread=True)
+    @get("/changes", opt=READS_ALL, sync_to_thread=True)
     def get_changes(
         self,
         service: Service,
@@ -41,7 +41,7 @@ class History(Controller):
             found = changes(reading, since, walk, bounded(limit))
         return answer({"changes": found})
 
-    @get("/diff", opt=READS_SOME, sync_to_thread=True)
+    @get("/diff", opt=READS_ALL, sync_to_thread=True)
     def get_diff(
         self,
         service: Service,

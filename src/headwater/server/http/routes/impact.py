@@ -7,11 +7,12 @@ from typing import Any
 import msgspec
 from litestar import Controller, Request, Response, get
 
+from headwater.http.keys import Key
 from headwater.openlineage.graph import Way
 from headwater.openlineage.names import NodeKind
 from headwater.server.answers.impact import Item, reached
 from headwater.server.answers.reading import NOW
-from headwater.server.http.access import READS_SOME
+from headwater.server.http.access import READS_NODE
 from headwater.server.http.common import answer, bounded, name_of, time_of
 from headwater.server.http.errors import BadRequest, NotFound
 from headwater.server.http.parameters import AsOf, Depth, Format, Node
@@ -27,7 +28,7 @@ class Impact(Controller):
     tags = ("Lineage",)
     path = "/api/v1"
 
-    @get("/impact", opt=READS_SOME, sync_to_thread=True)
+    @get("/impact", opt=READS_NODE, sync_to_thread=True)
     def get_impact(
         self, request: Request[Any, Any, Any], service: Service, node_id: Node,
         depth: Depth = 20, as_of: AsOf = None, form: Format = None,
@@ -35,7 +36,7 @@ class Impact(Controller):
         """Everything that depends on a column, dataset or job, nearest first."""
         return _list(request, service, node_id, Way.DOWNSTREAM, depth, as_of, form)
 
-    @get("/origin", opt=READS_SOME, sync_to_thread=True)
+    @get("/origin", opt=READS_NODE, sync_to_thread=True)
     def get_origin(
         self, request: Request[Any, Any, Any], service: Service, node_id: Node,
         depth: Depth = 20, as_of: AsOf = None, form: Format = None,
@@ -55,6 +56,11 @@ def _list(
         items = reached(reading, node, way, bounded(depth))
     if items is None:
         raise NotFound(_WORDS[node.kind], name_of(node))
+    key: Key | None = request.scope["state"].get("key")
+    if key is not None and key.is_limited:
+        items = [item for item in items if key.covers(item.namespace)]
+        for item in items:
+            item.via = []  # the way may lead through what the key may not see
     accepts = request.headers.get("accept", "").partition(",")[0].partition(";")[0].strip()
     if form == "csv" or (not form and accepts == "text/csv"):
         name = f"{'impact' if way is Way.DOWNSTREAM else 'origin'}.csv"

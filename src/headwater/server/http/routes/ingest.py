@@ -15,8 +15,8 @@ from headwater.errors import EventRejected
 from headwater.http.keys import Key
 from headwater.openlineage.events import Event
 from headwater.server.http.access import WRITES_SOME
-from headwater.server.http.authentication import require_covered
 from headwater.server.http.errors import Forbidden
+from headwater.server.http.limited_events import read_limited
 from headwater.server.metrics import EVENTS, REJECTED
 from headwater.server.service import Service
 from headwater.server.settings import Settings
@@ -70,9 +70,7 @@ class Ingest(Controller):
         key = _key(request)
         if body.lstrip(b" \t\r\n")[:1] == b"[":
             return await _store_each(service, _elements(body), key)
-        event = _read(service, body)
-        if key is not None:
-            require_event_covered(key, event)
+        event = await _read(service, body, key)
         await service.store.ingest_soon([event])
         EVENTS.inc()
         return Response(b"", status_code=201, media_type=MediaType.JSON)
@@ -93,9 +91,11 @@ class Ingest(Controller):
         return await _store_each(service, lines, _key(request))
 
 
-def _read(service: Service, raw: bytes) -> Event:
+async def _read(service: Service, raw: bytes, key: Key | None) -> Event:
     try:
-        return service.store.read(raw)
+        if key is None or not key.is_limited:
+            return service.store.read(raw)
+        return await asyncio.to_thread(read_limited, service, raw, key)
     except EventRejected:
         REJECTED.inc()
         raise
@@ -115,15 +115,6 @@ def _key(request: Request[Any, Any, Any]) -> Key | None:
     return key
 
 
-def require_event_covered(key: Key, event: Event) -> None:
-    """See that a key may report an event.
-
-    Raises: Forbidden.
-    """
-    part = event.dataset
-    require_covered(key, event.job[0] if event.job else part.namespace if part else "")
-
-
 async def _store_each(service: Service, raws: Iterable[bytes], key: Key | None) -> Response[bytes]:
     """Store what is in order, each event whole or not at all, and tell of each."""
     results: list[dict[str, Any]] = []
@@ -131,9 +122,10 @@ async def _store_each(service: Service, raws: Iterable[bytes], key: Key | None) 
     places: list[int] = []  # of the events among the results
     for raw in raws:
         try:
-            event = service.store.read(raw)
-            if key is not None:
-                require_event_covered(key, event)
+            if key is None or not key.is_limited:
+                event = service.store.read(raw)
+            else:
+                event = await asyncio.to_thread(read_limited, service, raw, key)
             events.append(event)
             places.append(len(results))
             results.append({"status": 201})

@@ -17,9 +17,10 @@ from headwater.server.answers.reading import Reading, uuid_bytes
 from headwater.server.answers.runs import LISTED, RunWriter
 from headwater.server.answers.shapes import Job
 from headwater.server.http import legacy_events
-from headwater.server.http.access import ADMINISTERS_PATH, READS_PATH, READS_SOME, WRITES_PATH
+from headwater.server.http.access import ADMINISTERS_PATH, READS_ALL, READS_PATH, WRITES_PATH
 from headwater.server.http.common import answer, bounded, job_of, time_of
 from headwater.server.http.errors import BadRequest, NotFound
+from headwater.server.http.limited_events import ingest_reported
 from headwater.server.http.parameters import LastRunStates, Limit, Names, Offset, PathText, Text
 from headwater.server.http.routes.runs import run_answer
 from headwater.server.service import Service
@@ -56,7 +57,7 @@ class Jobs(Controller):
     tags = ("Jobs",)
     path = "/api/v1"
 
-    @get("/jobs", opt=READS_SOME, sync_to_thread=True)
+    @get("/jobs", opt=READS_ALL, sync_to_thread=True)
     def list_all(
         self,
         service: Service,
@@ -94,7 +95,12 @@ class Jobs(Controller):
 
     @put(_ONE, opt=WRITES_PATH, sync_to_thread=True)
     def put_job(
-        self, service: Service, namespace: PathText, name: PathText, data: NewJob
+        self,
+        service: Service,
+        request: Request[Any, Any, Any],
+        namespace: PathText,
+        name: PathText,
+        data: NewJob,
     ) -> Response[bytes]:
         """Declare a job by hand, as a job event would."""
         event = legacy_events.job_event(
@@ -102,7 +108,7 @@ class Jobs(Controller):
             inputs=data.inputs or [], outputs=data.outputs or [], location=data.location,
             text=data.description,
         )  # fmt: skip
-        service.store.ingest([service.store.read(event)]).result()
+        ingest_reported(service, request, event)
         with service.reader.open() as reading:
             found = jobs.jobs(reading, [job_of(reading, namespace, name)])[0]
         return answer(found)
@@ -179,7 +185,12 @@ class Jobs(Controller):
 
     @post(f"{_ONE}/runs", opt=WRITES_PATH, status_code=201, sync_to_thread=True)
     def post_run(
-        self, service: Service, namespace: PathText, name: PathText, data: NewRun
+        self,
+        service: Service,
+        request: Request[Any, Any, Any],
+        namespace: PathText,
+        name: PathText,
+        data: NewRun,
     ) -> Response[bytes]:
         """Make a run by hand; it is NEW until it is started."""
         with service.reader.open() as reading:
@@ -190,8 +201,8 @@ class Jobs(Controller):
         job = (unquote(namespace), unquote(name))
         # A run that is planned for later exists from now on.
         known_since = None if start is None else min(start, now())
-        event = service.store.read(legacy_events.run_event("OTHER", run, job, known_since))
-        service.store.ingest([event]).result()
+        event = legacy_events.run_event("OTHER", run, job, known_since)
+        ingest_reported(service, request, event)
         args = msgspec.json.encode(service.store.scrubber.value(data.args or {})).decode()
         uuid = uuid_bytes(run) or b""
         service.change(changes.set_args, uuid, args, start, end)

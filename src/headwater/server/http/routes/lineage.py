@@ -13,7 +13,7 @@ from headwater.server.answers.past_columns import PastColumnWalk
 from headwater.server.answers.reading import NOW, Reading, uuid_bytes
 from headwater.server.answers.shapes import Graph
 from headwater.server.answers.upstream import runs_upstream
-from headwater.server.http.access import READS_SOME
+from headwater.server.http.access import READS_ALL, READS_NODE, READS_RUN
 from headwater.server.http.common import answer, bounded, name_of, time_of
 from headwater.server.http.errors import BadParameters, BadRequest, NotFound
 from headwater.server.http.parameters import (
@@ -44,7 +44,7 @@ class Lineage(Ingest):
 
     tags = ("Lineage",)
 
-    @get("/lineage", opt=READS_SOME, sync_to_thread=True)
+    @get("/lineage", opt=READS_NODE, sync_to_thread=True)
     def get_lineage(
         self,
         service: Service,
@@ -81,7 +81,7 @@ class Lineage(Ingest):
                 raise BadRequest(detail="lineage is asked of a dataset or a job")
         return answer(found)
 
-    @get("/column-lineage", opt=READS_SOME, sync_to_thread=True)
+    @get("/column-lineage", opt=READS_NODE, sync_to_thread=True)
     def get_column_lineage(
         self,
         service: Service,
@@ -118,7 +118,7 @@ class Lineage(Ingest):
             )
         return answer(found)
 
-    @get("/runlineage/upstream", opt=READS_SOME, sync_to_thread=True)
+    @get("/runlineage/upstream", opt=READS_ALL, sync_to_thread=True)
     def get_runs_upstream(
         self,
         service: Service,
@@ -133,7 +133,7 @@ class Lineage(Ingest):
             raise NotFound("Run", run_id)
         return answer({"runs": found})
 
-    @get("/events/lineage", opt=READS_SOME, sync_to_thread=True)
+    @get("/events/lineage", opt=READS_RUN, sync_to_thread=True)
     def get_events(
         self,
         service: Service,

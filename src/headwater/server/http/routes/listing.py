@@ -4,7 +4,7 @@ from litestar import Controller, Response, get
 
 from headwater.server.answers.listing import list_datasets, list_runs
 from headwater.server.answers.warehouse import tables
-from headwater.server.http.access import READS_ALL, READS_SOME
+from headwater.server.http.access import READS_ALL, READS_QUERY
 from headwater.server.http.common import answer, bounded
 from headwater.server.http.parameters import Limit, Offset, OptionalText, States, Text
 from headwater.server.service import Service
@@ -16,7 +16,7 @@ class Listing(Controller):
     tags = ("Listing",)
     path = "/api/v1"
 
-    @get("/runs", opt=READS_SOME, sync_to_thread=True)
+    @get("/runs", opt=READS_ALL, sync_to_thread=True)
     def get_runs(
         self,
         service: Service,
@@ -29,7 +29,7 @@ class Listing(Controller):
             found, total = list_runs(reading, states or [], bounded(limit), bounded(offset))
         return answer({"runs": found, "totalCount": total})
 
-    @get("/datasets", opt=READS_SOME, sync_to_thread=True)
+    @get("/datasets", opt=READS_QUERY, sync_to_thread=True)
     def get_datasets(
         self,
         service: Service,

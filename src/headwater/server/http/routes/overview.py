@@ -4,7 +4,7 @@ from litestar import Controller, Response, get
 
 from headwater.server.answers.overview import whole
 from headwater.server.answers.reading import NOW
-from headwater.server.http.access import READS_SOME
+from headwater.server.http.access import READS_ALL
 from headwater.server.http.common import answer, bounded, time_of
 from headwater.server.http.parameters import AsOf, ByParent, NodeLimit
 from headwater.server.service import Service
@@ -16,7 +16,7 @@ class Overview(Controller):
     tags = ("Lineage",)
     path = "/api/v1/lineage/whole"
 
-    @get("/", opt=READS_SOME, sync_to_thread=True)
+    @get("/", opt=READS_ALL, sync_to_thread=True)
     def get_whole(
         self,
         service: Service,

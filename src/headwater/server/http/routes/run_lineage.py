@@ -6,7 +6,7 @@ from litestar import Controller, Response, get
 
 from headwater.server.answers.progress import points, snapshots
 from headwater.server.answers.run_lineage import run_lineage, snapshot_offsets
-from headwater.server.http.access import READS_PATH, READS_SOME
+from headwater.server.http.access import READS_PATH, READS_RUN
 from headwater.server.http.common import answer, dataset_of
 from headwater.server.http.errors import NotFound
 from headwater.server.http.parameters import PathText
@@ -20,13 +20,13 @@ class RunLineage(Controller):
     tags = ("Runs",)
     path = "/api/v1"
 
-    @get("/runs/{run_id:str}/lineage", opt=READS_SOME, sync_to_thread=True)
+    @get("/runs/{run_id:str}/lineage", opt=READS_RUN, sync_to_thread=True)
     def get_run_lineage(self, service: Service, run_id: PathText) -> Response[bytes]:
         """Dataset versions, Kafka offsets and Iceberg snapshots, and the runs on both sides."""
         with service.reader.open() as reading:
             return answer(run_lineage(reading, find_run(reading, run_id)))
 
-    @get("/runs/{run_id:str}/progress", opt=READS_SOME, sync_to_thread=True)
+    @get("/runs/{run_id:str}/progress", opt=READS_RUN, sync_to_thread=True)
     def get_progress(self, service: Service, run_id: PathText) -> Response[bytes]:
         """How fast a streaming run was over time, and how far behind, oldest first."""
         with service.reader.open() as reading:

@@ -1,6 +1,8 @@
 """Runs by id."""
 
-from litestar import Controller, Response, get, post
+from typing import Any
+
+from litestar import Controller, Request, Response, get, post
 
 from headwater.openlineage.lifecycle import EventType
 from headwater.openlineage.times import now
@@ -8,9 +10,10 @@ from headwater.server.answers.facets import FacetBook
 from headwater.server.answers.reading import Reading, uuid_bytes, uuid_text
 from headwater.server.answers.runs import LISTED, RunWriter
 from headwater.server.http import legacy_events
-from headwater.server.http.access import READS_SOME, WRITES_SOME
+from headwater.server.http.access import READS_RUN, WRITES_RUN
 from headwater.server.http.common import answer, time_of
 from headwater.server.http.errors import BadParameters, BadRequest, NotFound
+from headwater.server.http.limited_events import ingest_reported
 from headwater.server.http.parameters import FacetsOf, PathText, Time
 from headwater.server.service import Service
 from headwater.server.store.rows import RunRow
@@ -29,12 +32,12 @@ class Runs(Controller):
     tags = ("Runs",)
     path = "/api/v1/jobs/runs"
 
-    @get("/{run_id:str}", opt=READS_SOME, sync_to_thread=True)
+    @get("/{run_id:str}", opt=READS_RUN, sync_to_thread=True)
     def get_run(self, service: Service, run_id: PathText) -> Response[bytes]:
         """A run with what it read and wrote."""
         return run_answer(service, run_id)
 
-    @get("/{run_id:str}/facets", opt=READS_SOME, sync_to_thread=True)
+    @get("/{run_id:str}/facets", opt=READS_RUN, sync_to_thread=True)
     def get_facets(self, service: Service, run_id: PathText, kind: FacetsOf) -> Response[bytes]:
         """The facets of a run, or of its job as of that run."""
         if kind.lower() not in ("run", "job"):
@@ -46,9 +49,14 @@ class Runs(Controller):
             facets = book.run(said) if kind.lower() == "run" else book.job(said)
         return answer({"runId": uuid_text(row.uuid), "facets": facets})
 
-    @post("/{run_id:str}/{mark:str}", opt=WRITES_SOME, status_code=200, sync_to_thread=True)
+    @post("/{run_id:str}/{mark:str}", opt=WRITES_RUN, status_code=200, sync_to_thread=True)
     def mark_run(
-        self, service: Service, run_id: PathText, mark: PathText, at: Time = None
+        self,
+        service: Service,
+        request: Request[Any, Any, Any],
+        run_id: PathText,
+        mark: PathText,
+        at: Time = None,
     ) -> Response[bytes]:
         """Mark a run as started, complete, failed or aborted."""
         if mark not in _MARKS:
@@ -61,7 +69,7 @@ class Runs(Controller):
                 "WHERE j.id = ?", row.job,
             )[0]  # fmt: skip
         event = legacy_events.run_event(_MARKS[mark], uuid_text(row.uuid), (job[0], job[1]), time)
-        service.store.ingest([service.store.read(event)]).result()
+        ingest_reported(service, request, event)
         return run_answer(service, run_id)
 
 

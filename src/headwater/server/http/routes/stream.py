@@ -6,6 +6,7 @@ from typing import Any
 from litestar import Controller, Request, get
 from litestar.response import Stream
 
+from headwater.http.keys import Key
 from headwater.openlineage.names import NodeKind
 from headwater.openlineage.times import FOREVER
 from headwater.server.http.access import READS_SOME
@@ -37,8 +38,10 @@ class Streams(Controller):
 
         About a job, or about a dataset and the jobs that read and write it, if `nodeId` is given.
         """
-        wanted = Filter(_types(types), None if node_id is None else _about(service, node_id))
-        text = service.live.watch(wanted, _number(last_event_id), request.scope["state"].get("key"))
+        key: Key | None = request.scope["state"].get("key")
+        nodes = None if node_id is None else _about(service, node_id)
+        wanted = Filter(_types(types), nodes, key)
+        text = service.live.watch(wanted, _number(last_event_id))
         return Stream(_flowing(text), media_type="text/event-stream", headers=_HEADERS)
 
 
