@@ -22,15 +22,19 @@ _TIME = 64
 
 PathText = Annotated[str, PathParameter(max_length=_ESCAPED * MAX_NAME)]
 
-Limit = Annotated[int, QueryParameter(ge=0, le=MOST_ITEMS, description="How many to give at most")]
-ShortLimit = Annotated[int, QueryParameter(ge=1, le=200, description="How many to give at most")]
-EachLimit = Annotated[int, QueryParameter(ge=1, le=100, description="How many of each partition")]
-NodeLimit = Annotated[
-    int, QueryParameter(ge=0, le=_MOST_NODES, description="How many nodes to give at most")
+Limit = Annotated[int, QueryParameter(ge=0, le=MOST_ITEMS, description="Maximum number of results")]
+ShortLimit = Annotated[int, QueryParameter(ge=1, le=200, description="Maximum number of results")]
+EachLimit = Annotated[
+    int, QueryParameter(ge=1, le=100, description="Maximum number of messages per partition")
 ]
-Offset = Annotated[int, QueryParameter(ge=0, le=_MOST_OFFSET, description="How many to pass over")]
+NodeLimit = Annotated[
+    int, QueryParameter(ge=0, le=_MOST_NODES, description="Maximum number of nodes")
+]
+Offset = Annotated[
+    int, QueryParameter(ge=0, le=_MOST_OFFSET, description="Number of results to skip")
+]
 Depth = Annotated[
-    int, QueryParameter(ge=-_MOST_DEPTH, le=_MOST_DEPTH, description="How far to follow")
+    int, QueryParameter(ge=-_MOST_DEPTH, le=_MOST_DEPTH, description="Maximum distance")
 ]
 _NODE_FORMS = "dataset:NAMESPACE:NAME, job:NAMESPACE:NAME or datasetField:NAMESPACE:NAME:FIELD"
 Node = Annotated[str, QueryParameter(name="nodeId", max_length=_NODE, description=_NODE_FORMS)]
@@ -39,25 +43,23 @@ OptionalNode = Annotated[
     QueryParameter(
         name="nodeId",
         max_length=_NODE,
-        description=f"{_NODE_FORMS}; everywhere, if none is given",
+        description=f"{_NODE_FORMS}; default: the whole graph",
     ),
 ]
-Detail = Annotated[
-    bool, QueryParameter(description="Tell also what Marquez leaves out of its answers")
-]
+Detail = Annotated[bool, QueryParameter(description="Include details that Marquez does not return")]
 ByParent = Annotated[bool, QueryParameter(name="aggregateByParentRun")]
 WithDownstream = Annotated[bool, QueryParameter(name="withDownstream")]
 
 AsOf = Annotated[
     str | None,
-    QueryParameter(name="asOf", max_length=_TIME, description="The graph as it was at this time"),
+    QueryParameter(name="asOf", max_length=_TIME, description="Return the graph at this time"),
 ]
 From = Annotated[
     str | None, QueryParameter(name="from", max_length=_TIME, description="After this time")
 ]
 To = Annotated[
     str | None,
-    QueryParameter(name="to", max_length=_TIME, description="Up to this time; else now"),
+    QueryParameter(name="to", max_length=_TIME, description="Up to this time; default: now"),
 ]
 Time = Annotated[str | None, QueryParameter(max_length=_TIME)]
 

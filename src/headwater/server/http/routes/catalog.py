@@ -79,7 +79,7 @@ class Namespaces(Controller):
     def list_namespaces(
         self, service: Service, limit: Limit = 100, offset: Offset = 0
     ) -> Response[bytes]:
-        """Every namespace, by name."""
+        """List all namespaces, by name."""
         with service.reader.open() as reading:
             rows = reading.session.all(
                 f"{_NAMESPACE} WHERE NOT hidden ORDER BY name LIMIT ? OFFSET ?",
@@ -89,14 +89,14 @@ class Namespaces(Controller):
 
     @get("/{name:str}", opt=READS_PATH, sync_to_thread=True)
     def get_namespace(self, service: Service, name: PathText) -> Response[bytes]:
-        """One namespace."""
+        """Get a namespace."""
         return answer(_find_namespace(service, unquote(name)))
 
     @put("/{name:str}", opt=WRITES_PATH, sync_to_thread=True)
     def put_namespace(
         self, service: Service, name: PathText, data: NewNamespace
     ) -> Response[bytes]:
-        """Make a namespace or change its owner."""
+        """Create a namespace or change its owner."""
         space = _checked(unquote(name))
         _refuse_nul(ownerName=data.owner_name, description=data.description)
         text = data.description and service.store.scrubber.text(data.description)
@@ -158,7 +158,7 @@ class Sources(Controller):
     def list_sources(
         self, service: Service, limit: Limit = 100, offset: Offset = 0
     ) -> Response[bytes]:
-        """Every source, by name."""
+        """List all sources, by name."""
         with service.reader.open() as reading:
             rows = reading.session.all(
                 f"{_SOURCE} ORDER BY name LIMIT ? OFFSET ?", bounded(limit), bounded(offset)
@@ -167,12 +167,12 @@ class Sources(Controller):
 
     @get("/{name:str}", opt=READS_ALL, sync_to_thread=True)
     def get_source(self, service: Service, name: PathText) -> Response[bytes]:
-        """One source."""
+        """Get a source."""
         return answer(_find_source(service, unquote(name)))
 
     @put("/{name:str}", opt=WRITES_ALL, sync_to_thread=True)
     def put_source(self, service: Service, name: PathText, data: NewSource) -> Response[bytes]:
-        """Make a source or change it."""
+        """Create or change a source."""
         space = _checked(unquote(name))
         _refuse_nul(type=data.type, connectionUrl=data.connection_url, description=data.description)
         clean = service.store.scrubber.text
@@ -204,7 +204,7 @@ class Tags(Controller):
     def list_tags(
         self, service: Service, limit: Limit = 100, offset: Offset = 0
     ) -> Response[bytes]:
-        """Every tag."""
+        """List all tags."""
         with service.reader.open() as reading:
             rows = reading.session.all(
                 "SELECT name, description FROM tag ORDER BY name LIMIT ? OFFSET ?",
@@ -214,7 +214,7 @@ class Tags(Controller):
 
     @put("/{name:str}", opt=WRITES_ALL, sync_to_thread=True)
     def put_tag(self, service: Service, name: PathText, data: NewTag) -> Response[bytes]:
-        """Make a tag or change what it means."""
+        """Create a tag or change its description."""
         tag = _checked(unquote(name))
         _refuse_nul(description=data.description)
         service.change(changes.put_tag, tag, data.description)
@@ -240,7 +240,7 @@ class Search(Controller):
         after: Time = None,
         types: SearchTypes = None,
     ) -> Response[bytes]:
-        """Jobs and datasets, or columns, by a part of their name.
+        """Find jobs and datasets, or columns, by part of their name.
 
         With `types` the best of all of them, run ids and misspelt names included.
         """
@@ -266,7 +266,7 @@ class Search(Controller):
         period: OptionalWord = None,
         timezone: OptionalWord = None,
     ) -> Response[bytes]:
-        """Events, jobs, datasets or sources by the hour of a day or the day of a week."""
+        """Count events, jobs, datasets or sources per hour of a day or per day of a week."""
         if asset not in ("lineage-events", "jobs", "datasets", "sources"):
             raise BadRequest(detail="HTTP 404 Not Found", status_code=404)
         if period is None:

@@ -45,7 +45,7 @@ class Datasets(Controller):
     def list_datasets(
         self, service: Service, namespace: PathText, limit: Limit = 100, offset: Offset = 0
     ) -> Response[bytes]:
-        """The datasets of a namespace, by name."""
+        """List the datasets of a namespace, by name."""
         space = unquote(namespace)
         with service.reader.open() as reading:
             require_namespace(reading, space)
@@ -54,7 +54,7 @@ class Datasets(Controller):
 
     @get(_ONE, opt=READS_PATH, sync_to_thread=True)
     def get_dataset(self, service: Service, namespace: PathText, name: PathText) -> Response[bytes]:
-        """A dataset with everything known of it."""
+        """Get a dataset with all its details."""
         with service.reader.open() as reading:
             return answer(_one(reading, dataset_of(reading, namespace, name)))
 
@@ -67,7 +67,7 @@ class Datasets(Controller):
         name: PathText,
         data: NewDataset,
     ) -> Response[bytes]:
-        """Declare a dataset by hand, as a dataset event would."""
+        """Create or change a dataset, like a dataset event."""
         event = legacy_events.dataset_event(
             unquote(namespace), unquote(name), data.fields, data.source_name, data.description
         )
@@ -82,7 +82,7 @@ class Datasets(Controller):
         namespace: PathText,
         name: PathText,
     ) -> Response[bytes]:
-        """Hide a dataset until an event names it again."""
+        """Delete a dataset. It reappears when an event names it again."""
         with service.reader.open() as reading:
             number = dataset_of(reading, namespace, name)
             found = _one(reading, number)
@@ -99,7 +99,7 @@ class Datasets(Controller):
         limit: Limit = 100,
         offset: Offset = 0,
     ) -> Response[bytes]:
-        """The versions of a dataset, latest first."""
+        """List the versions of a dataset, latest first."""
         with service.reader.open() as reading:
             number = dataset_of(reading, namespace, name)
             found, total = datasets.list_versions(reading, number, bounded(limit), bounded(offset))
@@ -109,7 +109,7 @@ class Datasets(Controller):
     def get_version(
         self, service: Service, namespace: PathText, name: PathText, version: PathText
     ) -> Response[bytes]:
-        """One version of a dataset."""
+        """Get a version of a dataset."""
         wanted = uuid_bytes(version)
         if wanted is None:
             raise BadRequest(detail="HTTP 404 Not Found", status_code=404)
@@ -124,7 +124,7 @@ class Datasets(Controller):
     def add_tag(
         self, service: Service, namespace: PathText, name: PathText, tag: PathText
     ) -> Response[bytes]:
-        """Give a dataset a tag."""
+        """Add a tag to a dataset."""
         add = partial(service.change, changes.add_tag)
         return self._tag(service, add, namespace, name, "", unquote(tag))
 
@@ -137,7 +137,7 @@ class Datasets(Controller):
         name: PathText,
         tag: PathText,
     ) -> Response[bytes]:
-        """Take a tag from a dataset."""
+        """Remove a tag from a dataset."""
         drop = partial(service.delete, request, changes.drop_tag)
         return self._tag(service, drop, namespace, name, "", unquote(tag))
 
@@ -150,7 +150,7 @@ class Datasets(Controller):
     def add_field_tag(
         self, service: Service, namespace: PathText, name: PathText, field: PathText, tag: PathText
     ) -> Response[bytes]:
-        """Give a field a tag, in capitals."""
+        """Add a tag to a field; the name is stored in upper case."""
         upper, add = unquote(tag).upper(), partial(service.change, changes.add_tag)
         return self._tag(service, add, namespace, name, unquote(field), upper)
 
@@ -169,7 +169,7 @@ class Datasets(Controller):
         field: PathText,
         tag: PathText,
     ) -> Response[bytes]:
-        """Take a tag from a field."""
+        """Remove a tag from a field."""
         upper, drop = unquote(tag).upper(), partial(service.delete, request, changes.drop_tag)
         return self._tag(service, drop, namespace, name, unquote(field), upper)
 

@@ -26,7 +26,7 @@ class EventSearch(Controller):
         start: Next = None,
         limit: ShortLimit = 50,
     ) -> Response[bytes]:
-        """Events that hold a text, newest first; an answer may end before the log does."""
+        """Find events that contain a text, newest first. A response can cover a part of the log."""
         if kind not in events.KINDS:
             raise BadRequest(detail=f"query param kind must be one of {[*events.KINDS]}")
         try:

@@ -16,12 +16,12 @@ class Health(Controller):
 
     @get("/health", opt=ANYONE, sync_to_thread=False)
     def health(self) -> Response[bytes]:
-        """Alive."""
+        """Check that the process is alive."""
         return answer({"status": "ok", "version": __version__})
 
     @get("/ready", opt=ANYONE, sync_to_thread=True)
     def ready(self, service: Service) -> Response[bytes]:
-        """Ready: the store answers and takes writes; otherwise 503 with the reason."""
+        """Check that the store accepts writes; 503 with the reason if not."""
         with service.reader.open() as reading:
             reading.session.all("SELECT generation FROM clock")
         failure = service.store.write_failure()
@@ -31,7 +31,7 @@ class Health(Controller):
 
     @get("/metrics", opt=READS_ALL, media_type=MediaType.TEXT, sync_to_thread=True)
     def metrics(self, service: Service) -> Response[bytes]:
-        """Figures for Prometheus."""
+        """Get metrics in Prometheus format."""
         metrics.WAITING.set(service.store.writer.waiting())
         metrics.STORE_BYTES.set(service.store.database.size())
         return Response(metrics.page(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -31,7 +31,7 @@ class History(Controller):
         to: To = None,
         limit: Limit = 1000,
     ) -> Response[bytes]:
-        """The moments at which the graph changed, oldest first; of many the last."""
+        """List the times at which the graph changed, oldest first; the latest `limit` of them."""
         since, at = window(after, to)
         with service.reader.open(at) as reading:
             walk = None
@@ -50,7 +50,7 @@ class History(Controller):
         after: From = None,
         to: To = None,
     ) -> Response[bytes]:
-        """What was added, removed and changed between two times, and by which run."""
+        """Get what was added, removed and changed between two times, and by which run."""
         since, at = window(after, to)
         node = None if node_id is None else parse_node(node_id)
         with service.reader.open(since) as before:

@@ -33,7 +33,7 @@ class Impact(Controller):
         self, request: Request[Any, Any, Any], service: Service, node_id: Node,
         depth: Depth = 20, as_of: AsOf = None, form: Format = None,
     ) -> Response[bytes]:  # fmt: skip
-        """Everything that depends on a column, dataset or job, nearest first."""
+        """List everything downstream of a column, dataset or job, nearest first."""
         return _list(request, service, node_id, Way.DOWNSTREAM, depth, as_of, form)
 
     @get("/origin", opt=READS_NODE, sync_to_thread=True)
@@ -41,7 +41,7 @@ class Impact(Controller):
         self, request: Request[Any, Any, Any], service: Service, node_id: Node,
         depth: Depth = 20, as_of: AsOf = None, form: Format = None,
     ) -> Response[bytes]:  # fmt: skip
-        """Everything that a column, dataset or job depends on, nearest first."""
+        """List everything upstream of a column, dataset or job, nearest first."""
         return _list(request, service, node_id, Way.UPSTREAM, depth, as_of, form)
 
 

@@ -67,7 +67,7 @@ class Jobs(Controller):
         limit: Limit = 100,
         offset: Offset = 0,
     ) -> Response[bytes]:
-        """Every job, latest first.
+        """List all jobs, latest first.
 
         By the state of its last run if wanted, by what its name contains (`q`), or by whole
         names (`name`, as often as wanted).
@@ -83,12 +83,12 @@ class Jobs(Controller):
         limit: Limit = 100,
         offset: Offset = 0,
     ) -> Response[bytes]:
-        """The jobs of a namespace, latest first."""
+        """List the jobs of a namespace, latest first."""
         return _list(service, unquote(namespace), last_run_states, limit, offset)
 
     @get(_ONE, opt=READS_PATH, sync_to_thread=True)
     def get_job(self, service: Service, namespace: PathText, name: PathText) -> Response[bytes]:
-        """A job with everything known of it."""
+        """Get a job with all its details."""
         with service.reader.open() as reading:
             found = jobs.jobs(reading, [job_of(reading, namespace, name)])[0]
         return answer(found)
@@ -102,7 +102,7 @@ class Jobs(Controller):
         name: PathText,
         data: NewJob,
     ) -> Response[bytes]:
-        """Declare a job by hand, as a job event would."""
+        """Create or change a job, like a job event."""
         event = legacy_events.job_event(
             unquote(namespace), unquote(name), kind=data.type or "BATCH",
             inputs=data.inputs or [], outputs=data.outputs or [], location=data.location,
@@ -121,7 +121,7 @@ class Jobs(Controller):
         namespace: PathText,
         name: PathText,
     ) -> Response[bytes]:
-        """Hide a job until an event names it again."""
+        """Delete a job. It reappears when an event names it again."""
         with service.reader.open() as reading:
             number = job_of(reading, namespace, name)
             found = _brief(reading, number)
@@ -138,7 +138,7 @@ class Jobs(Controller):
         limit: Limit = 100,
         offset: Offset = 0,
     ) -> Response[bytes]:
-        """What the job read and wrote over time, latest first."""
+        """List the versions of a job, latest first."""
         with service.reader.open() as reading:
             number = job_of(reading, namespace, name)
             found, _ = jobs.versions(reading, number, None, bounded(limit), bounded(offset))
@@ -148,7 +148,7 @@ class Jobs(Controller):
     def get_version(
         self, service: Service, namespace: PathText, name: PathText, version: PathText
     ) -> Response[bytes]:
-        """One version of a job."""
+        """Get a version of a job."""
         wanted = uuid_bytes(version)
         if wanted is None:
             raise BadRequest(detail="HTTP 404 Not Found", status_code=404)
@@ -168,7 +168,7 @@ class Jobs(Controller):
         limit: Limit = 100,
         offset: Offset = 0,
     ) -> Response[bytes]:
-        """The runs of a job, latest first."""
+        """List the runs of a job, latest first."""
         with service.reader.open() as reading:
             number = job_of(reading, namespace, name)
             rows = reading.session.all(
@@ -192,7 +192,7 @@ class Jobs(Controller):
         name: PathText,
         data: NewRun,
     ) -> Response[bytes]:
-        """Make a run by hand; it is NEW until it is started."""
+        """Create a run. Its state is NEW until it is started."""
         with service.reader.open() as reading:
             job_of(reading, namespace, name)
         run = data.id or str(uuid4())
@@ -212,7 +212,7 @@ class Jobs(Controller):
     def add_tag(
         self, service: Service, namespace: PathText, name: PathText, tag: PathText
     ) -> Response[bytes]:
-        """Give a job a tag."""
+        """Add a tag to a job."""
         add = partial(service.change, changes.add_tag)
         return _tag(service, add, namespace, name, unquote(tag))
 
@@ -225,7 +225,7 @@ class Jobs(Controller):
         name: PathText,
         tag: PathText,
     ) -> Response[bytes]:
-        """Take a tag from a job."""
+        """Remove a tag from a job."""
         drop = partial(service.delete, request, changes.drop_tag)
         return _tag(service, drop, namespace, name, unquote(tag))
 

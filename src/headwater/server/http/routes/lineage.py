@@ -55,7 +55,7 @@ class Lineage(Ingest):
         as_of: AsOf = None,
         mode: Mode = None,
     ) -> Response[bytes]:
-        """The graph around a dataset or a job; depth counts jobs.
+        """Get the graph around a dataset or a job; depth counts jobs.
 
         `detail` shows a child job by its own last run, not its parent's, and tags.
         """
@@ -91,7 +91,7 @@ class Lineage(Ingest):
         detail: Detail = False,
         as_of: AsOf = None,
     ) -> Response[bytes]:
-        """The columns that a column, or those of a dataset or job, come from and feed.
+        """Get the column lineage of a column, or of all columns of a dataset or job.
 
         `detail` tells every transformation of each input, and the job that makes it.
         """
@@ -125,7 +125,7 @@ class Lineage(Ingest):
         run_id: RunId,
         depth: Depth = 20,
     ) -> Response[bytes]:
-        """The runs that wrote what a run read, and so on."""
+        """List the runs upstream of a run."""
         uuid = uuid_bytes(run_id)
         with service.reader.open() as reading:
             found = runs_upstream(reading, uuid, bounded(depth)) if uuid else None
@@ -145,7 +145,7 @@ class Lineage(Ingest):
         kind: EventKind = "run",
         run_id: OptionalRunId = None,
     ) -> Response[bytes]:
-        """Events as they came, by event time."""
+        """List raw events, by event time."""
         if sort_direction.lower() not in ("asc", "desc"):
             raise BadRequest(detail="query param sortDirection must be one of [DESC, ASC]")
         if kind not in events.KINDS:

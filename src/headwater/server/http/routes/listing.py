@@ -24,7 +24,7 @@ class Listing(Controller):
         limit: Limit = 100,
         offset: Offset = 0,
     ) -> Response[bytes]:
-        """The runs of all jobs, those heard of last first."""
+        """List the runs of all jobs, latest first."""
         with service.reader.open() as reading:
             found, total = list_runs(reading, states or [], bounded(limit), bounded(offset))
         return answer({"runs": found, "totalCount": total})
@@ -38,7 +38,7 @@ class Listing(Controller):
         limit: Limit = 100,
         offset: Offset = 0,
     ) -> Response[bytes]:
-        """The datasets of all namespaces, latest first; `q` is a part of the name."""
+        """List the datasets of all namespaces, latest first; `q` is part of the name."""
         with service.reader.open() as reading:
             found, total = list_datasets(
                 reading, q.strip(), namespace, bounded(limit), bounded(offset)
@@ -47,6 +47,6 @@ class Listing(Controller):
 
     @get("/tables", opt=READS_ALL, sync_to_thread=True)
     def get_tables(self, service: Service) -> Response[bytes]:
-        """Tables with a catalog's name or with snapshots, the newest snapshots first."""
+        """List tables that have a catalog name or snapshots, newest snapshots first."""
         with service.reader.open() as reading:
             return answer({"tables": tables(reading)})

@@ -25,7 +25,7 @@ class Overview(Controller):
         by_parent: ByParent = False,
         brief: bool = False,
     ) -> Response[bytes]:
-        """The whole graph when it has at most `limit` nodes, else its busiest part.
+        """Get the whole graph if it has at most `limit` nodes, else its busiest part.
 
         `brief` leaves out columns and the versions that runs read and wrote: of thousands of
         nodes they are most of the answer.

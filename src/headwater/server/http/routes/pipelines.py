@@ -31,35 +31,35 @@ class Pipelines(Controller):
 
     @get("/", opt=READS_ALL)
     async def list_clusters(self, service: Service) -> Response[bytes]:
-        """The clusters that the server was started with, and whether they answer."""
+        """List the clusters of the server, and whether they answer."""
         return answer(await service.clusters.all() if service.clusters else [])
 
     @get(_ONE, opt=READS_ALL)
     async def read(
         self, service: Service, request: Request[Any, Any, Any], name: PathText, rest: PathText
     ) -> Response[bytes]:
-        """Ask a cluster, as Kafka Connect's REST API is asked; secrets are hidden."""
+        """Forward a read request to a cluster's Kafka Connect REST API; secrets are masked."""
         return await _pass_on(service, request, name, rest)
 
     @post(_ONE, opt=ADMINISTERS_ALL)
     async def create(
         self, service: Service, request: Request[Any, Any, Any], name: PathText, rest: PathText
     ) -> Response[bytes]:
-        """Deploy a connector, or restart one."""
+        """Create or restart a connector."""
         return await _pass_on(service, request, name, rest)
 
     @put(_ONE, opt=ADMINISTERS_ALL)
     async def change(
         self, service: Service, request: Request[Any, Any, Any], name: PathText, rest: PathText
     ) -> Response[bytes]:
-        """Configure, validate, pause, resume or stop; a hidden secret that comes back stays."""
+        """Configure, validate, pause, resume or stop a connector; masked secrets are kept."""
         return await _pass_on(service, request, name, rest)
 
     @patch(_ONE, opt=ADMINISTERS_ALL)
     async def mend(
         self, service: Service, request: Request[Any, Any, Any], name: PathText, rest: PathText
     ) -> Response[bytes]:
-        """Change a part of a configuration, or offsets."""
+        """Change part of a configuration, or offsets."""
         return await _pass_on(service, request, name, rest)
 
     @delete(_ONE, opt=ADMINISTERS_ALL, status_code=200)

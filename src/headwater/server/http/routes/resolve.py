@@ -33,10 +33,10 @@ class Resolve(Controller):
             ),
         ],
         types: Annotated[
-            str | None, QueryParameter(description="Some of job, dataset and column; else all")
+            str | None, QueryParameter(description="Any of job, dataset and column; default: all")
         ] = None,
     ) -> Response[bytes]:
-        """The node that a name means, and the others that have it.
+        """Get the node that a name refers to, and the others with that name.
 
         `node` is empty where nothing has the name (then `suggestions` are spelt like it) and where
         several have it only as a part of theirs (then `others` lists them).

@@ -22,13 +22,13 @@ class RunLineage(Controller):
 
     @get("/runs/{run_id:str}/lineage", opt=READS_RUN, sync_to_thread=True)
     def get_run_lineage(self, service: Service, run_id: PathText) -> Response[bytes]:
-        """Dataset versions, Kafka offsets and Iceberg snapshots, and the runs on both sides."""
+        """Get the dataset versions, offsets and snapshots of a run, and the adjacent runs."""
         with service.reader.open() as reading:
             return answer(run_lineage(reading, find_run(reading, run_id)))
 
     @get("/runs/{run_id:str}/progress", opt=READS_RUN, sync_to_thread=True)
     def get_progress(self, service: Service, run_id: PathText) -> Response[bytes]:
-        """How fast a streaming run was over time, and how far behind, oldest first."""
+        """Get the throughput and lag of a streaming run over time, oldest first."""
         with service.reader.open() as reading:
             return answer({"points": points(reading, find_run(reading, run_id).id)})
 
@@ -40,7 +40,7 @@ class RunLineage(Controller):
     def get_snapshots(
         self, service: Service, namespace: PathText, name: PathText
     ) -> Response[bytes]:
-        """The latest snapshots of an Iceberg table that runs told of, newest first."""
+        """List the latest reported snapshots of an Iceberg table, newest first."""
         with service.reader.open() as reading:
             return answer({"snapshots": snapshots(reading, dataset_of(reading, namespace, name))})
 
@@ -52,7 +52,7 @@ class RunLineage(Controller):
     def get_snapshot_offsets(
         self, service: Service, namespace: PathText, name: PathText, snapshot: PathText
     ) -> Response[bytes]:
-        """The Kafka offsets that an Iceberg snapshot holds, as far as events tell."""
+        """Get the Kafka offsets in an Iceberg snapshot, as far as events report them."""
         with service.reader.open() as reading:
             dataset = dataset_of(reading, namespace, name)
             found = snapshot_offsets(reading, dataset, unquote(snapshot))

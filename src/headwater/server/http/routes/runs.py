@@ -34,12 +34,12 @@ class Runs(Controller):
 
     @get("/{run_id:str}", opt=READS_RUN, sync_to_thread=True)
     def get_run(self, service: Service, run_id: PathText) -> Response[bytes]:
-        """A run with what it read and wrote."""
+        """Get a run with its inputs and outputs."""
         return run_answer(service, run_id)
 
     @get("/{run_id:str}/facets", opt=READS_RUN, sync_to_thread=True)
     def get_facets(self, service: Service, run_id: PathText, kind: FacetsOf) -> Response[bytes]:
-        """The facets of a run, or of its job as of that run."""
+        """Get the facets of a run, or of its job at the time of the run."""
         if kind.lower() not in ("run", "job"):
             raise BadParameters("query param type must be one of [JOB, RUN]")
         with service.reader.open() as reading:

@@ -24,7 +24,7 @@ class Session(Controller):
     async def get_session(
         self, service: Service, request: Request[Any, Any, Any]
     ) -> Response[bytes]:
-        """Whether a key is needed, and what the one that was sent allows."""
+        """Get whether a key is required, and what the given key allows."""
         key = await service.authenticator.find(request.scope)
         required = service.authenticator.is_required
         if key is None and required and "authorization" in request.headers:
@@ -36,7 +36,7 @@ class Session(Controller):
     def get_audit(
         self, service: Service, limit: Limit = 100, offset: Offset = 0
     ) -> Response[bytes]:
-        """What admins did and what was deleted, latest first."""
+        """List admin actions and deletions, latest first."""
         with service.reader.open() as reading:
             rows = read_audit(reading.session, bounded(limit), bounded(offset))
         told = [

@@ -34,7 +34,7 @@ class Streams(Controller):
         types: StreamTypes = None,
         last_event_id: LastEventId = None,
     ) -> Stream:
-        """Run states, progress and changes of the graph, from now on or after Last-Event-ID.
+        """Stream run states, progress and graph changes, from now or after Last-Event-ID.
 
         About a job, or about a dataset and the jobs that read and write it, if `nodeId` is given.
         """

@@ -35,12 +35,12 @@ class KafkaTopics(Controller):
 
     @get("/", opt=READS_ALL)
     async def list_kafka_clusters(self, service: Service) -> Response[bytes]:
-        """The Kafka clusters that the server was started with."""
+        """List the Kafka clusters of the server."""
         return answer(service.topics.clusters())
 
     @get("/{cluster:str}/topics", opt=READS_ALL)
     async def list_topics(self, service: Service, cluster: PathText) -> Response[bytes]:
-        """The topics of a cluster: partitions, messages, subjects of the schema registry."""
+        """List the topics of a cluster with partitions, messages and subjects."""
         cluster = unquote(cluster)
         topics, problem = await service.topics.topics(cluster)
         await asyncio.to_thread(_link, service, cluster, topics)
@@ -50,7 +50,7 @@ class KafkaTopics(Controller):
     async def get_topic(
         self, service: Service, cluster: PathText, topic: PathText
     ) -> Response[bytes]:
-        """A topic's partitions, and the versions of its schemas, the newest first."""
+        """Get the partitions and schema versions of a topic, newest first."""
         cluster, topic = unquote(cluster), unquote(topic)
         partitions, subjects, problem = await service.topics.topic(cluster, topic)
         shape = TopicShape(topic, len(partitions), 0, False, [])
@@ -69,7 +69,7 @@ class KafkaTopics(Controller):
     async def list_messages(
         self, service: Service, cluster: PathText, topic: PathText, limit: EachLimit = 10
     ) -> Response[bytes]:
-        """The last messages of each partition, decoded and without secrets, newest first."""
+        """Get the latest messages of each partition, decoded, with secrets masked."""
         found = await service.topics.messages(unquote(cluster), unquote(topic), limit)
         return answer({"messages": found})
 
