@@ -392,7 +392,7 @@ class DiskFull(StackError):
         self.path, self.needed_mb, self.free_mb = path, needed_mb, free_mb
         super().__init__(
             f"{path} has {free_mb} MB free and {needed_mb} MB are needed",
-            hint="Make room, or set HEADWATER_HOME (data) or HEADWATER_CACHE (jars) elsewhere",
+            hint="Free disk space, or move HEADWATER_HOME (data) or HEADWATER_CACHE (jars)",
         )
 
 

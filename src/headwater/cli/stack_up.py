@@ -88,7 +88,7 @@ def fetch(settings: Settings, names: tuple[str, ...]) -> None:
         java = java_home(settings) / "bin" / "java"
         damaged = cache.ensure(jars, java, verify=True, progress=progress)
     for name in damaged:
-        _err.print(f"{name} was damaged, and was fetched again")
+        _err.print(f"{name} was damaged and was downloaded again")
     size = sum(jar.size for jar in jars) / 1e6
     _err.print(f"{len(jars)} files, {size:.0f} MB, verified in {cache.root}")
 
@@ -109,7 +109,7 @@ def announce(services: tuple[Service, ...], settings: Settings) -> bool:
         size = sum(jar.size for jar in missing) / 1e6
         given = settings.ivy_settings
         source = f"the repository of {given}" if given else "the public Maven repository"
-        _err.print(f"{size:.0f} MB of jars are missing; they are fetched from {source}")
+        _err.print(f"{size:.0f} MB of jars are missing and will be downloaded from {source}")
         _err.print(f"  into the cache {settings.cache} (HEADWATER_CACHE)", style="dim")
         _err.print(f"  {_AHEAD}", style="dim")
     return bool(missing)

@@ -75,23 +75,23 @@ def _jars(settings: Settings) -> Finding:
     if not missing:
         return Finding("jars", "ok", here)
     size = sum(jar.size for jar in missing) / 1e6
-    hint = f"`headwater fetch` gets the other {size:.0f} MB; `headwater up` would do so too"
+    hint = f"`headwater fetch` downloads the other {size:.0f} MB, and so does `headwater up`"
     return Finding("jars", "warning", here, hint)
 
 
 def _home(settings: Settings) -> Finding:
     if os.access(_existing(settings.home), os.W_OK):
         return Finding("home", "ok", str(settings.home))
-    hint = "Set HEADWATER_HOME to a folder that can be written"
-    return Finding("home", "missing", f"{settings.home} cannot be written", hint)
+    hint = "Set HEADWATER_HOME to a writable folder"
+    return Finding("home", "missing", f"{settings.home} is not writable", hint)
 
 
 def _disk(settings: Settings) -> Finding:
     free = shutil.disk_usage(_existing(settings.home)).free / 2**30
     if free >= _ROOM_GB:
         return Finding("disk", "ok", f"{free:.0f} GB free")
-    hint = "Make room, or set HEADWATER_HOME and HEADWATER_CACHE elsewhere"
-    return Finding("disk", "warning", f"{free:.1f} GB free, {_ROOM_GB} are comfortable", hint)
+    hint = "Free disk space, or set HEADWATER_HOME and HEADWATER_CACHE to another disk"
+    return Finding("disk", "warning", f"{free:.1f} GB free, {_ROOM_GB} GB recommended", hint)
 
 
 def _memory(_settings: Settings) -> Finding:
@@ -104,7 +104,7 @@ def _memory(_settings: Settings) -> Finding:
 
 def _ports(settings: Settings) -> Finding:
     if owner(settings.home) is not None:
-        return Finding("ports", "ok", "in use by the platform that is up")
+        return Finding("ports", "ok", "in use by the running platform")
     busy = [f"{n} {SERVICES[n].port}" for n in DEMO if not ports.is_free(SERVICES[n].port)]
     if not busy:
         return Finding("ports", "ok", "the well-known ports are free")
