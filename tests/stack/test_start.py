@@ -74,7 +74,9 @@ def test_what_will_be_fetched_is_said_before_anything_else(command: str, tmp_pat
     done = Platform(tmp_path / "home", **environ).run(*command.split())
     assert done.returncode == 1
     first, where, ahead, *others = done.stderr.splitlines()
-    assert re.fullmatch(rf"\d+ MB of jars are missing; .* from the repository of {mirror}", first)
+    assert re.fullmatch(
+        rf"\d+ MB of jars are missing and .* from the repository of {mirror}", first
+    )
     assert f"the cache {cache} " in where
     assert "`headwater fetch`" in ahead
     assert "HEADWATER_IVY_SETTINGS" in ahead
