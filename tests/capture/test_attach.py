@@ -32,7 +32,7 @@ def test_capture_that_cannot_be_set_up_does_no_harm(
 ) -> None:
     capture = headwater.attach(spark, url="http://127.0.0.1:1", spool_dir="/proc/none/spool")
     assert isinstance(capture, Detached)
-    assert "the job goes on" in caplog.text
+    assert "the job continues" in caplog.text
     assert spark.range(3).count() == 3
 
 
