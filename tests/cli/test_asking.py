@@ -80,7 +80,7 @@ def test_a_run_that_fell_silent_is_shown_with_the_reason(spare_lab: Lab) -> None
     while (done := spare_lab.ask("runs", "silent")).stdout.count("■ aborted") == 0:
         assert time.monotonic() < deadline, done.stdout
         time.sleep(0.1)
-    assert "nothing was heard of the run for 0.2 s" in done.stdout
+    assert "no event of the run arrived for 0.2 s" in done.stdout
     last = spare_lab.ask("events", "--run", uuid(32), "--limit", "1", "--json")
     facet = json.loads(last.stdout)["run"]["facets"]["headwater_lapse"]
     schema = json.loads(LAPSE.read_text())

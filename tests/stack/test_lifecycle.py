@@ -146,7 +146,7 @@ def test_a_corrupted_metastore_is_told_in_two_lines(small: Platform) -> None:
     error = done.stderr[done.stderr.index("error:") :].strip().splitlines()
     assert len(error) == 2
     assert "metastore's database" in error[0]
-    assert "s3://warehouse stays" in error[1]
+    assert "s3://warehouse are kept" in error[1]
     assert small.run("down").returncode == 0
     assert small.processes() == []
     shutil.rmtree(small.home / "data/metastore")

@@ -134,7 +134,7 @@ def test_our_own_defect_is_not_blamed_on_the_service(tmp_path: Path) -> None:
     assert error.message == (
         "registry was not started: TypeError: extractall() got an unexpected keyword argument"
     )
-    assert "not of the service" in error.hint
+    assert "not in the service" in error.hint
 
 
 def test_a_service_that_ends_is_named_with_its_cause_first(tmp_path: Path) -> None:

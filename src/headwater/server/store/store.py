@@ -151,7 +151,7 @@ def _due(session: Session) -> list[tuple[Any, ...]]:
 def _lapse(uuid: bytes, namespace: str, name: str, lease: int, heard: int) -> bytes:
     """The ABORT that the server reports for a run that fell silent."""
     seconds = lease / 1_000_000
-    reason = f"nothing was heard of the run for {seconds:g} s, for which it held a lease"
+    reason = f"no event of the run arrived for {seconds:g} s, the length of its lease"
     body = {
         "eventType": "ABORT",
         "eventTime": format_moment(now()),
