@@ -4,7 +4,10 @@ import asyncio
 import os
 import random
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from uuid import uuid4
 
@@ -101,3 +104,20 @@ def test_sigterm_finishes_what_was_accepted(store_url: str, tmp_path: Path) -> N
         assert server.process is not None
         assert server.process.returncode in (0, -signal.SIGTERM)
         assert not set(kept) - stored(store_url)
+
+
+def test_a_command_that_uses_the_store_of_a_running_server_loses_nothing(tmp_path: Path) -> None:
+    """The last process that closes a SQLite file deletes its log: it must see who is left."""
+    url = f"sqlite:///{tmp_path}/lineage.db"
+    with ServerProcess(url, tmp_path / "server.log") as server:
+        sent = 0
+        for number in range(4):
+            # Questions at the same time open more connections.
+            with ThreadPoolExecutor(8) as pool:
+                list(pool.map(lambda _: server.api.get("/lineage/whole"), range(8)))
+            command = ["-m", "headwater.cli.main", "key", "list", "--store", url]
+            subprocess.run([sys.executable, *command], check=True, capture_output=True)
+            server.api.send(run_event("COMPLETE", number, run=f"run-{number}"))
+            sent += 1
+            assert len(stored(url)) == sent
+    assert len(stored(url)) == sent

@@ -48,9 +48,9 @@ class KeyRequired(HTTPException):
     status_code = 401
 
     def __init__(self, *, is_given: bool) -> None:
-        reason = "the key is not valid" if is_given else "this server wants a key"
+        reason = "the API key is not valid" if is_given else "this server requires an API key"
         super().__init__(
-            detail=f"{reason}: send Authorization: Bearer KEY",
+            detail=f"{reason}; send one in the Authorization header, with the Bearer scheme",
             headers={"www-authenticate": "Bearer"},
         )
 

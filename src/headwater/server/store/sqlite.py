@@ -1,5 +1,6 @@
 """The store in one SQLite file."""
 
+import contextlib
 import os
 import sqlite3
 import threading
@@ -30,6 +31,18 @@ def _for_sqlite(sql: str) -> str:
 
 def _plain(params: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(msgspec.json.encode(p) if type(p) is list else p for p in params)
+
+
+def _create(path: Path) -> None:
+    """Create a file that only its owner may read; its log and index take its mode.
+
+    A file that exists is not opened: closing any descriptor of a file drops every lock that this
+    process holds on it, SQLite's included. Another process would then take itself for the last
+    one that uses the store, and delete the log with what was written to it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 class SqliteSession:
@@ -71,9 +84,7 @@ class SqliteDatabase:
 
     def _connect(self) -> sqlite3.Connection:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            # Its log and index take the mode of the file.
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+            _create(self.path)
             connection = sqlite3.connect(
                 self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False,
                 cached_statements=512,
