@@ -16,6 +16,8 @@ class Receiver:
     def __init__(self, port: int = 0) -> None:
         self.events: list[dict[str, Any]] = []
         self.answer = 201
+        # The status for each event in its turn; 0 is to hang up without an answer.
+        self.judge: Callable[[dict[str, Any]], int] = lambda _: self.answer
         self._server = ThreadingHTTPServer(("127.0.0.1", port), self._handler())
         self._server.daemon_threads = True
         self.port = self._server.server_address[1]
@@ -57,9 +59,13 @@ class Receiver:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 if self.headers.get("Content-Encoding") == "gzip":
                     body = gzip.decompress(body)
-                if receiver.answer < 300:
+                status = receiver.judge(json.loads(body))
+                if not status:
+                    self.close_connection = True
+                    return
+                if status < 300:
                     receiver.events.append(json.loads(body))
-                self.send_response(receiver.answer)
+                self.send_response(status)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 

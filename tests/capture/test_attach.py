@@ -27,13 +27,16 @@ def receiver() -> Iterator[Receiver]:
     receiver.close()
 
 
-def test_capture_that_cannot_be_set_up_does_no_harm(
-    spark: SparkSession, caplog: pytest.LogCaptureFixture
+def test_spool_that_cannot_be_used_stops_no_capture(
+    spark: SparkSession, receiver: Receiver, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    capture = headwater.attach(spark, url="http://127.0.0.1:1", spool_dir="/proc/none/spool")
-    assert isinstance(capture, Detached)
-    assert "the job continues" in caplog.text
-    assert spark.range(3).count() == 3
+    capture = headwater.attach(spark, url=receiver.url, spool_dir="/proc/none/spool")
+    assert not isinstance(capture, Detached)
+    spark.range(3).write.parquet(str(tmp_path / "out"))
+    capture.detach()
+    assert "events wait in memory" in caplog.text
+    assert str(tmp_path / "out") in receiver.outputs()
+    receiver.events.clear()
 
 
 @pytest.fixture(scope="module")
@@ -335,6 +338,39 @@ def test_table_is_one_dataset_by_stream_and_by_batch(
     ]
     assert reported == [str(row[0]) for row in snapshots]
     assert progress["sources"][0]["endOffset"] == {"logOffset": 0}
+
+
+def test_table_that_cannot_be_read_stops_no_heartbeat(
+    spark: SparkSession, captured: Receiver, arriving: DataFrame, tmp_path: Path
+) -> None:
+    """Each report of the query made capture read its table, which raised before any heartbeat."""
+    spark.conf.set("spark.sql.streaming.noDataProgressEventInterval", "50")
+    spark.sql("create table ice.db.gone (id int) using iceberg")
+    place = Path(spark.conf.get("spark.sql.catalog.ice.warehouse") or "") / "db" / "gone"
+    odd = (
+        arriving.select("id")
+        .writeStream.queryName("odd")
+        .option("checkpointLocation", str(tmp_path / "odd"))
+        .toTable("ice.db.gone")
+    )
+    odd.processAllAvailable()
+    fine = start(arriving, "fine", tmp_path)
+    captured.wait_for(lambda r: beats(r, "fine") and beats(r, "odd"))
+    away = place.rename(place.with_name("away"))
+    before = beats(captured, "fine"), beats(captured, "odd")
+    captured.wait_for(lambda r: beats(r, "fine") > before[0] + 4)
+    captured.wait_for(lambda r: beats(r, "odd") > before[1] + 4)
+    assert odd.isActive
+    away.rename(place)
+    for query in (odd, fine):
+        query.stop()
+    spark.conf.unset("spark.sql.streaming.noDataProgressEventInterval")
+    assert ended(captured, "fine")["eventType"] == ended(captured, "odd")["eventType"] == "ABORT"
+
+
+def beats(receiver: Receiver, job: str) -> int:
+    told = [*receiver.events]
+    return sum(1 for one in told if one["job"]["name"] == job and one["eventType"] == "RUNNING")
 
 
 def test_batch_write_tells_how_much_it_wrote(

@@ -10,7 +10,7 @@ from capture.receiver import Receiver
 from headwater.capture.emitter import Emitter
 from headwater.capture.events import Event, JobName, Moment, RunName, run_event
 from headwater.capture.settings import Settings
-from headwater.capture.spool import Spool
+from headwater.capture.spool import open_spool
 
 RUN = RunName("0197f0c0-0000-7000-8000-000000000001", JobName("test", "job"))
 
@@ -76,7 +76,7 @@ def test_refused_event_does_not_block_the_next(tmp_path: Path, receiver: Receive
 
 
 def test_full_spool_drops_the_oldest_heartbeats_only(tmp_path: Path) -> None:
-    spool = Spool(tmp_path, "one", limit_bytes=8_000)
+    spool = open_spool(tmp_path, "one", 8_000)
     spool.put(numbered(Moment.START, 0))
     for number in range(1, 60):
         spool.put(numbered(Moment.RUNNING, number))
@@ -90,23 +90,6 @@ def test_full_spool_drops_the_oldest_heartbeats_only(tmp_path: Path) -> None:
     assert kept[-1] == 60
     assert kept[1:] == list(range(61 - len(kept) + 1, 61))
     assert spool.dropped == 61 - len(kept)
-
-
-def test_full_disk_holds_starts_and_endings_in_memory(tmp_path: Path, receiver: Receiver) -> None:
-    receiver.answer = 500
-    emitter = Emitter(settings(tmp_path, receiver.url))
-    (folder,) = (tmp_path / "spool").iterdir()
-    for number in range(1, 4):
-        for kind in "eh":
-            (folder / f"{number:012d}-{kind}.part").symlink_to("/dev/full")
-    emitter.emit(numbered(Moment.START, 0))
-    emitter.emit(numbered(Moment.RUNNING, 1))
-    emitter.emit(numbered(Moment.ABORT, 2))
-    assert emitter.dropped == 1
-    receiver.answer = 201
-    receiver.wait_for(lambda r: len(r.events) == 2)
-    emitter.close()
-    assert numbers(receiver) == [0, 2]
 
 
 def test_spool_of_a_killed_process_is_delivered_by_the_next(

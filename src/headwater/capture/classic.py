@@ -57,6 +57,7 @@ class Capture:
         # Threads that last: each thread that talks to the JVM costs a connection for good.
         self._worker = Worker(self._guard, "headwater-capture", self._tick)
         self._planner = Worker(self._guard, "headwater-plans")
+        self._pulse = Worker(self._guard, "headwater-heartbeats", self._beat)
         restarts = Restarts(Path(settings.spool_dir).with_name("queries"))
         self._streams = Streams(self._runs, extractor, self._planner, application, restarts)
         self._parts = Parts(spark, self._runs, application)
@@ -95,6 +96,7 @@ class Capture:
         self._driver.end(moment, reason)
         self._worker.close()
         self._planner.close()
+        self._pulse.close()
         self._hooks.remove()
         self._endings.remove()
         self._driver.emitter.close()
@@ -135,11 +137,16 @@ class Capture:
             return
         self._notice_dead_jvm()
         if self._hooks.jvm_exit_code() is None:
-            self._look()
-            self._batches.poll()
-        self._runs.beat()
+            self._guard.run("a look", self._look)
+            self._guard.run("writes under way", self._batches.poll)
         if self._registries and self._registry_is_due():
             self._streams.refresh()
+
+    def _beat(self) -> None:
+        """Send heartbeats: a table or a query that keeps the other threads waiting stops none."""
+        if self._ready.is_set():
+            self._notice_dead_jvm()
+            self._runs.beat()
 
     def _registry_is_due(self) -> bool:
         now = time.monotonic()

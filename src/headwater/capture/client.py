@@ -31,13 +31,16 @@ def make_client(settings: Settings) -> OpenLineageClient:
 
 
 def to_client(event: Event) -> RunEvent:
-    """The event in the form that openlineage-python's transports take."""
+    """The event in the form that openlineage-python's transports take.
+
+    The client adds facets of its own, which are not to be those of an event that still waits.
+    """
     return RunEvent(
         eventType=RunState(event["eventType"]),
         eventTime=event["eventTime"],
         producer=event["producer"],
-        run=Run(event["run"]["runId"], event["run"]["facets"]),
-        job=Job(event["job"]["namespace"], event["job"]["name"], event["job"]["facets"]),
+        run=Run(event["run"]["runId"], dict(event["run"]["facets"])),
+        job=Job(event["job"]["namespace"], event["job"]["name"], dict(event["job"]["facets"])),
         inputs=[InputDataset(**dataset) for dataset in event["inputs"]],
         outputs=[OutputDataset(**dataset) for dataset in event["outputs"]],
     )

@@ -1,8 +1,9 @@
 """Sends events in the background, so that no backend ever makes a job wait.
 
-`emit` writes to the spool and returns. One thread delivers in order through
-openlineage-python; while the backend is away it waits longer and longer. Whatever a
-transport raises stays in that thread.
+`emit` masks secrets, writes to the spool and returns. One thread delivers in order through
+openlineage-python; while the backend is away it waits longer and longer. An event that the backend
+refuses, or that alone fails while others pass, is set aside. Whatever a transport raises stays in
+that thread.
 """
 
 import logging
@@ -10,21 +11,41 @@ import threading
 import time
 import uuid
 from collections import deque
+from enum import Enum
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from headwater.capture.events import Event
 from headwater.capture.guard import Guard
+from headwater.capture.refused import RefusedEvents
 from headwater.capture.settings import Settings
-from headwater.capture.spool import Spool, abandoned
+from headwater.capture.spool import Spool, abandoned, open_spool
+from headwater.openlineage.masking import Masker, mask_event, mask_text
 
 log = logging.getLogger("headwater.capture")
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 10.0
 # With more than these waiting, as after an outage, delivery leaves the job half of the time.
 _MANY = 100
-# Answers after which the same event would be refused again.
-_REFUSALS = frozenset({400, 404, 405, 413, 415, 422})
+# Answers that say nothing about the event: a key, an address or a limit has to change.
+_NOT_ABOUT_THE_EVENT = frozenset({401, 403, 404, 405, 407, 408, 409, 421, 425, 429})
+# Failures of one event after which another is tried, to see whose fault it is.
+_TRIES = 3
+_MEMORY_BYTES = 16_000_000  # of events that wait where no folder can be used
+
+
+class Outcome(Enum):
+    """What became of an event that was sent."""
+
+    SENT = "sent"
+    REFUSED = "refused"
+    FAILED = "failed"
+
+
+class _Waiting(NamedTuple):
+    spool: Spool
+    number: int
+    event: Event
 
 
 class Client(Protocol):
@@ -41,33 +62,38 @@ class Emitter:
         self._settings = settings
         self._guard = Guard()
         self._client = client
-        self._base, self._name = Path(settings.spool_dir), uuid.uuid4().hex
-        self._limit = int(settings.spool_megabytes * 1_000_000)
-        self._spool = Spool(self._base, self._name, self._limit)
-        self._inherited: deque[Spool] = deque(abandoned(self._base, self._name, self._limit))
+        self._masker = Masker()
+        self._name = uuid.uuid4().hex
+        self._spool = Spool(None, _MEMORY_BYTES)
+        self._inherited: deque[Spool] = deque()
+        self._refused = RefusedEvents(None)
+        self._open(Path(settings.spool_dir), int(settings.spool_megabytes * 1_000_000))
         self._wake = threading.Condition()
         self._hurry = threading.Event()  # set when a pause after a failure should end
         self._closing = self._failing = False
-        self.sent = self.refused = 0
+        self._failures = 0  # of the event that is next, one after the other
+        self.sent = 0
         self._thread = threading.Thread(target=self._run, name="headwater-emitter", daemon=True)
         self._thread.start()
 
     @property
     def waiting(self) -> int:
         """How many events are not delivered yet."""
-        return len(self._spool) + sum(len(spool) for spool in self._inherited)
+        return len(self._spool) + sum(len(spool) for spool in [*self._inherited])
 
     @property
     def dropped(self) -> int:
-        """How many heartbeats were given up for lack of room."""
+        """How many events were given up for lack of room."""
         return self._spool.dropped
 
+    @property
+    def refused(self) -> int:
+        """How many events were set aside."""
+        return self._refused.count
+
     def emit(self, event: Event) -> None:
-        """Add an event; never waits for the backend."""
-        try:
-            self._spool.put(event)
-        except OSError as error:
-            self._complain(f"the spool cannot be written, events wait in memory: {error}")
+        """Add an event; never waits for the backend, and never raises."""
+        self._guard.run("an event", lambda: self._add(event))
         with self._wake:
             self._wake.notify()
 
@@ -91,21 +117,46 @@ class Emitter:
         self._thread.join(timeout=1.0)
         for spool in (*self._inherited, self._spool):
             spool.close()
+        if self.refused or self.dropped:
+            log.warning(
+                "headwater: %d events were sent, %d were refused by the backend, %d had no room",
+                self.sent,
+                self.refused,
+                self.dropped,
+            )
+
+    def _open(self, base: Path, limit: int) -> None:
+        try:
+            self._spool = open_spool(base, self._name, limit)
+        except OSError as error:
+            log.warning("headwater: %s cannot be used, events wait in memory: %s", base, error)
+            return
+        self._refused = RefusedEvents(base / "refused")
+        self._guard.run(
+            "the spools of others",
+            lambda: self._inherited.extend(abandoned(base, self._name, limit)),
+        )
+
+    def _add(self, event: Event) -> None:
+        clean, _ = mask_event(self._masker, event)
+        try:
+            self._spool.put(clean)
+        except OSError as error:
+            self._complain(f"the spool cannot be written, events wait in memory: {error}")
 
     def _run(self) -> None:
         self._guard.run("configuring OpenLineage", self._connect)
         pause = _FIRST_PAUSE
         while not self._closing:
-            spool, number, event = self._next()
-            if event is None:
+            head = self._next()
+            if head is None:
                 with self._wake:
                     if not self._closing and not len(self._spool):
                         self._wake.wait(timeout=5.0)
                 continue
             began = time.monotonic()
-            if self._deliver(event):
-                pause = _FIRST_PAUSE
-                spool.done(number)
+            if self._handle(head):
+                pause, self._failures = _FIRST_PAUSE, 0
                 if self.waiting > _MANY:
                     self._hurry.wait(timeout=time.monotonic() - began)
             else:
@@ -121,37 +172,72 @@ class Emitter:
 
             self._client = OpenLineage(self._settings)
 
-    def _next(self) -> tuple[Spool, int, Event | None]:
+    def _next(self) -> _Waiting | None:
         while self._inherited:
             spool = self._inherited[0]
             found = spool.oldest()
             if found is not None:
-                return spool, *found
+                return _Waiting(spool, *found)
             spool.close()
             self._inherited.popleft()
         found = self._spool.oldest()
-        return (self._spool, *found) if found is not None else (self._spool, -1, None)
+        return _Waiting(self._spool, *found) if found is not None else None
 
-    def _deliver(self, event: Event) -> bool:
+    def _handle(self, head: _Waiting) -> bool:
+        """Send the event that is next; False when it has to wait."""
+        outcome, reason = self._deliver(head.event)
+        if outcome is Outcome.FAILED:
+            self._failures += 1
+            return self._failures >= _TRIES and self._is_set_aside(head, reason)
+        if outcome is Outcome.REFUSED:
+            self._set_aside(head, reason)
+        head.spool.done(head.number)
+        return True
+
+    def _is_set_aside(self, head: _Waiting, reason: str) -> bool:
+        """Whether an event fails while another passes, and so is out of the way.
+
+        An event of the same run is never delivered before it: then the first is given up.
+        """
+        spool, found = head.spool, head.spool.other(head.number)
+        if found is None and head.spool is not self._spool:
+            oldest = self._spool.oldest()
+            spool, found = self._spool, (*oldest, True) if oldest is not None else None
+        if found is None:
+            return False
+        number, event, is_of_another_run = found
+        if self._deliver(event)[0] is not Outcome.SENT:
+            return False
+        spool.done(number)
+        if is_of_another_run and self._deliver(head.event)[0] is Outcome.SENT:
+            head.spool.done(head.number)
+            return True
+        self._set_aside(head, reason)
+        head.spool.done(head.number)
+        return True
+
+    def _set_aside(self, waiting: _Waiting, reason: str) -> None:
+        name = f"{self._name}-{self._refused.count:06d}"
+        self._guard.run("a refused event", lambda: self._refused.add(name, waiting.event, reason))
+
+    def _deliver(self, event: Event) -> tuple[Outcome, str]:
         client = self._client
         if client is None:
-            return False
+            return Outcome.FAILED, "OpenLineage is not configured"
         error = self._guard.attempt(lambda: client.emit(event))
         if error is None:
             self.sent += 1
             if self._failing:
                 self._failing = False
                 log.warning("headwater: the backend answers again")
-            return True
-        status = getattr(getattr(error, "response", None), "status_code", None)
-        if status in _REFUSALS:
-            self.refused += 1
-            self._complain(f"the backend refused an event: {error}")
-            return True
+            return Outcome.SENT, ""
+        status = getattr(getattr(error, "response", None), "status_code", None) or 0
+        if 400 <= status < 500 and status not in _NOT_ABOUT_THE_EVENT:
+            return Outcome.REFUSED, str(error)
         self._complain(f"the backend is not reached, events wait on disk: {error}")
-        return False
+        return Outcome.FAILED, str(error)
 
     def _complain(self, reason: str) -> None:
         if not self._failing:
             self._failing = True
-            log.warning("headwater: %s", reason)
+            log.warning("headwater: %s", mask_text(reason))

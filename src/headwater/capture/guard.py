@@ -11,6 +11,8 @@ import traceback
 from collections import Counter
 from collections.abc import Callable
 
+from headwater.openlineage.masking import mask_text
+
 log = logging.getLogger("headwater.capture")
 
 
@@ -41,7 +43,7 @@ class Guard:
             self.faults[what] += 1
             first = self.faults[what] == 1
         if first:
-            trace = "".join(traceback.format_exception(error))
+            trace = mask_text("".join(traceback.format_exception(error)))
             log.warning(
                 "headwater: capture failed at %s; the job continues. Please report this:\n%s",
                 what,

@@ -10,11 +10,13 @@ import time
 import traceback
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Protocol
 
 from headwater.capture import facets
 from headwater.capture.events import Event, Moment, RunName, run_event
 from headwater.capture.facets import Written
+from headwater.capture.guard import Guard
 from headwater.capture.progress import Progress
 
 # Ids of ended runs that are kept, so that a late word on one of them starts nothing.
@@ -56,6 +58,7 @@ class Runs:
         self._runs: dict[str, Run] = {}
         self._ended: dict[str, None] = {}
         self._interrupted_until = 0.0
+        self._guard = Guard()
         self._lock = threading.RLock()
 
     def start(
@@ -117,12 +120,12 @@ class Runs:
                 run.run_facets["headwater_progress"] = facets.batch_progress(written)
 
     def beat(self) -> None:
-        """Send the heartbeats that are due."""
+        """Send the heartbeats that are due; one that fails stops no other."""
         now = time.monotonic()
         with self._lock:
-            for run in self._runs.values():
+            for run in [*self._runs.values()]:
                 if now - run.last_sent >= self._heartbeat:
-                    self._send(run, Moment.RUNNING)
+                    self._guard.run("a heartbeat", partial(self._send, run, Moment.RUNNING))
 
     def interrupted(self, seconds: float) -> None:
         """A signal asks the driver to end: what fails within `seconds` is aborted by it."""
@@ -167,9 +170,7 @@ class Runs:
         datasets: bool = False,
     ) -> None:
         found = {**run.run_facets, **(extra or {})}
-        progress = run.progress.facet() if run.progress is not None else None
-        if progress is not None:
-            found["headwater_progress"] = progress
+        self._guard.run("a query's progress", lambda: found.update(_progress(run)))
         if not moment.terminal:
             found["headwater_lease"] = facets.lease(self._lease)
         event = run_event(
@@ -185,6 +186,11 @@ class Runs:
             run.told = (dict(run.inputs), dict(run.outputs))
         run.last_sent = time.monotonic()
         self._outlet.emit(event)
+
+
+def _progress(run: Run) -> dict[str, Any]:
+    progress = run.progress.facet() if run.progress is not None else None
+    return {"headwater_progress": progress} if progress is not None else {}
 
 
 def _key(dataset: Event) -> tuple[str, str]:

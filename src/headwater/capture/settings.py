@@ -79,12 +79,12 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 
 def _default_spool(environ: Mapping[str, str]) -> Path:
     home = environ.get("XDG_STATE_HOME") or environ.get("HOME")
-    base = Path(home) if home else Path(tempfile.gettempdir())
-    if home and not environ.get("XDG_STATE_HOME"):
-        base = base / ".local" / "state"
-    if not os.access(_existing(base), os.W_OK):
-        base = Path(tempfile.gettempdir())
-    return base / "headwater" / "spool"
+    # Everyone may write to the folder for temporary files, so that a name in it is the user's.
+    shared = Path(tempfile.gettempdir()) / f"headwater-{os.geteuid()}" / "spool"
+    if not home:
+        return shared
+    base = Path(home) if environ.get("XDG_STATE_HOME") else Path(home) / ".local" / "state"
+    return base / "headwater" / "spool" if os.access(_existing(base), os.W_OK) else shared
 
 
 def _existing(path: Path) -> Path:

@@ -46,7 +46,7 @@ class Worker:
                 what, task = self._tasks.get(timeout=max(0.0, due - time.monotonic()))
             except queue.Empty:
                 due = time.monotonic() + _TICK
-                self._guard.run("a heartbeat", self._tick)
+                self._guard.run("a tick", self._tick)
                 continue
             self._guard.run(what, task)
             with self._lock:

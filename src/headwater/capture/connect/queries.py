@@ -5,9 +5,11 @@ A listener would do so too, but its thread keeps a client alive that is through.
 
 import json
 import time
+from functools import partial
 from typing import Any, Protocol
 
 from headwater.capture.events import Moment
+from headwater.capture.guard import Guard
 from headwater.capture.runs import Runs
 
 _EVERY = 1.0  # seconds between two questions whether a query is still active
@@ -43,6 +45,7 @@ class Queries:
     def __init__(self, runs: Runs, heartbeat: float) -> None:
         self._runs, self._heartbeat = runs, heartbeat
         self._queries: dict[str, Query] = {}
+        self._guard = Guard()
         self._looked_at = 0.0
 
     def add(self, run_id: str, query: Query) -> None:
@@ -62,16 +65,30 @@ class Queries:
             self._looked_at = time.monotonic()
 
     def look_now(self) -> None:
-        """Ask which queries are over, and how far those are whose heartbeat is due."""
-        for run_id, query in list(self._queries.items()):
-            is_active = query.handle.isActive
-            now = time.monotonic()
-            if not is_active or now - query.asked_at >= self._heartbeat:
-                query.asked_at = now
-                self._progress(run_id, query)
-            if not is_active:
-                del self._queries[run_id]
-                self._end(run_id, query)
+        """Ask which queries are over, and how far those are whose heartbeat is due.
+
+        A query that cannot be asked stops no other; when none can be, the server is gone.
+
+        Raises: what the last of them raised, when none answers.
+        """
+        errors = []
+        queries = list(self._queries.items())
+        for run_id, query in queries:
+            error = self._guard.attempt(partial(self._look_at, run_id, query))
+            if error is not None:
+                errors.append(error)
+        if errors and len(errors) == len(queries):
+            raise errors[-1]
+
+    def _look_at(self, run_id: str, query: Query) -> None:
+        is_active = query.handle.isActive
+        now = time.monotonic()
+        if not is_active or now - query.asked_at >= self._heartbeat:
+            query.asked_at = now
+            self._guard.run("a query's progress", partial(self._progress, run_id, query))
+        if not is_active:
+            self._end(run_id, query)
+            del self._queries[run_id]
 
     def _progress(self, run_id: str, query: Query) -> None:
         for told in query.handle.recentProgress:

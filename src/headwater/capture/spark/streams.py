@@ -7,6 +7,7 @@ driver that starts many queries would come to an end of both.
 
 import json
 import threading
+import time
 from functools import partial
 
 from py4j.protocol import Py4JError
@@ -14,6 +15,7 @@ from pyspark.errors import PySparkException
 
 from headwater.capture import facets
 from headwater.capture.events import JobName, Moment, RunName
+from headwater.capture.guard import Guard
 from headwater.capture.plan.reader import Ids
 from headwater.capture.restarts import Restarts
 from headwater.capture.runs import Runs
@@ -25,6 +27,8 @@ from headwater.capture.worker import Worker
 _INITIALIZATION_MS = 10_000
 # How long the end of a query waits for the reading of its plan.
 _DESCRIBED_SECONDS = 15.0
+# How long a table is left alone that could not be read: to fail may take it a while.
+_UNREADABLE_SECONDS = 60.0
 _BOUNDED = frozenset({"OneTimeTrigger", "AvailableNowTrigger"})
 _FUNCTION_SINKS = frozenset({"ForeachBatchSink"})
 
@@ -41,8 +45,19 @@ class Stream:
         self.described: Described | None = None
         self.settled = threading.Event()
         self.snapshots: Snapshots | None = None
+        self._readable_at = 0.0
         self.hands_over = class_name(execution.sink()) in _FUNCTION_SINKS
         self._session = call(execution, "sparkSessionForStream")
+
+    def new_snapshots(self) -> list[str]:
+        """Snapshots that the query committed; a table that cannot be read is left for a while."""
+        now = time.monotonic()
+        if self.snapshots is None or now < self._readable_at:
+            return []
+        self._readable_at = now + _UNREADABLE_SECONDS
+        found = self.snapshots.new()
+        self._readable_at = 0.0
+        return found
 
     def runs_in(self, session: Java) -> bool:
         """Whether a session is the one that Spark made for this query alone."""
@@ -61,6 +76,7 @@ class Streams:
         restarts: Restarts,
     ) -> None:
         self._restarts = restarts
+        self._guard = Guard()
         self._runs, self._extractor, self._parent = runs, extractor, parent
         self._planner = planner
         self._streams: dict[str, Stream] = {}
@@ -82,13 +98,16 @@ class Streams:
 
     def look(self) -> list[str]:
         """Ask every query how far it is; give the runs of those that are over."""
-        over = []
+        over: list[str] = []
         for run_id, stream in list(self._streams.items()):
-            is_active = stream.query.isActive()
-            self._hear(stream)
-            if not is_active:
-                over.append(run_id)
+            self._guard.run("a query", partial(self._look_at, run_id, stream, over))
         return over
+
+    def _look_at(self, run_id: str, stream: Stream, over: list[str]) -> None:
+        is_active = stream.query.isActive()
+        self._guard.run("a query's progress", partial(self._hear, stream))
+        if not is_active:
+            over.append(run_id)
 
     def over(self, run_id: str) -> bool:
         """Someone has waited for a query's end: note it before they go on, if that is quick."""
@@ -130,7 +149,8 @@ class Streams:
         if not new:
             return
         stream.heard = str(new[0].timestamp())
-        committed = stream.snapshots.new() if stream.snapshots else []
+        committed: list[str] = []
+        self._guard.run("a table's snapshots", lambda: committed.extend(stream.new_snapshots()))
         for report in reversed(new):
             self._runs.progressed(stream.run.run_id, json.loads(str(report.json())), committed)
             committed = []
