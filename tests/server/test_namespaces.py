@@ -337,3 +337,38 @@ def test_a_stream_without_a_key_ends_when_keys_are_needed(stores: Stores, tmp_pa
         database.close()
         assert watching.ended.wait(60)
     stores.drop(url)
+
+
+# Written by hand: what is refused to a key with namespaces, whatever it asks about.
+NOT_OF_ONE_NAMESPACE = {
+    "GET /metrics", "GET /api/v1/events/search", "GET /api/v1/jobs", "GET /api/v1/kafka",
+    "GET /api/v1/kafka/{cluster}/topics", "GET /api/v1/kafka/{cluster}/topics/{topic}",
+    "GET /api/v1/kafka/{cluster}/topics/{topic}/messages", "GET /api/v1/lineage/changes",
+    "GET /api/v1/lineage/diff", "GET /api/v1/lineage/whole", "GET /api/v1/pipelines",
+    "GET /api/v1/pipelines/{name}/{rest}", "GET /api/v1/runlineage/upstream", "GET /api/v1/runs",
+    "GET /api/v1/sources", "GET /api/v1/sources/{name}", "GET /api/v1/stats/{asset}",
+    "GET /api/v1/tables", "GET /api/v1/tags", "GET /api/v1/resolve", "GET /api/v1/audit",
+    "PUT /api/v1/sources/{name}", "PUT /api/v1/tags/{name}",
+    "POST /api/v1/pipelines/{name}/{rest}", "PUT /api/v1/pipelines/{name}/{rest}",
+    "PATCH /api/v1/pipelines/{name}/{rest}", "DELETE /api/v1/pipelines/{name}/{rest}",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+def test_which_routes_a_limited_key_may_use(team: Team) -> None:
+    """Asked about its own things, every other route answers it."""
+    refused = set()
+    for route in NEEDS:
+        method, path = route.split(" ")
+        if path == "/api/v1/stream":
+            continue
+        for old, new in (("{namespace}", "lab"), ("namespaces/{name}", "namespaces/lab-x"),
+                         ("{name}", "made" if "datasets" in path else "lab-job"),
+                         ("{run_id}", run_id("lab-run"))):  # fmt: skip
+            path = path.replace(old, new)
+        path = re.sub(r"\{\w+\}", "x", path)
+        asked = f"?nodeId=job:lab:lab-job&namespace=lab&q=x&runId={run_id('lab-run')}"
+        code = team.ask("team", method, path + asked, {} if method != "GET" else None).status_code
+        if code == 403:
+            refused.add(route)
+    assert refused == NOT_OF_ONE_NAMESPACE

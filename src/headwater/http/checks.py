@@ -6,6 +6,7 @@ browser there are not meant: they reach the service under a name of their own th
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
@@ -87,9 +88,10 @@ class RequestChecks:
         return _without_type(headers)
 
     def _is_own(self, scope: "HTTPScope") -> bool:
-        given = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
-        names = [host_name(host) for host in given]
-        return len(names) == 1 and (is_loopback(names[0]) or names[0] in self._hosts)
+        given = [value for name, value in scope["headers"] if name == b"host"]
+        if len(given) != 1:
+            return False
+        return _is_loopback_host(given[0]) or host_name(given[0].decode("latin-1")) in self._hosts
 
     def _is_foreign(self, headers: dict[bytes, bytes]) -> bool:
         """Whether the page of another site sent a request, as far as the browser tells."""
@@ -102,6 +104,11 @@ class RequestChecks:
         # Proxies change the scheme; the host is what they are asked to keep.
         host = headers.get(b"host", b"").decode("latin-1").lower()
         return bool(origin) and origin.partition("://")[2] != host
+
+
+@lru_cache(64)
+def _is_loopback_host(host: bytes) -> bool:
+    return is_loopback(host_name(host.decode("latin-1")))
 
 
 def host_name(host: str) -> str:

@@ -6,6 +6,7 @@ sees one form.
 """
 
 import re
+from functools import lru_cache
 
 # Segments of RFC 3986's path characters, none of them empty; one slash may end the path.
 _NORMAL = re.compile(rb"/(?:(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})+(?:/|$))*")
@@ -13,6 +14,7 @@ _NORMAL = re.compile(rb"/(?:(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})+(?
 _FORBIDDEN = re.compile(rb"/(?:\.|%2[eE]){1,2}(?:/|$)|%00")
 
 
+@lru_cache(64)
 def normal_path(raw: bytes) -> str | None:
     """The path without a slash at its end, its escapes kept; None if it is not in normal form."""
     if _NORMAL.fullmatch(raw) is None or _FORBIDDEN.search(raw) is not None:
