@@ -17,7 +17,7 @@ from headwater.cli.history import diff, impact, origin
 from headwater.cli.jobs import job, worker
 from headwater.cli.keys import key
 from headwater.cli.lineage import lineage
-from headwater.cli.output import err, escaped
+from headwater.cli.output import err, visible
 from headwater.cli.runs import runs
 from headwater.cli.search import search
 from headwater.cli.server import server
@@ -86,7 +86,7 @@ def _tell(error: HeadwaterError) -> None:
     from headwater.openlineage.masking import mask_text
 
     console = err()
-    message = Text.assemble(("error:", "bold red"), " ", escaped(mask_text(error.message)))
+    message = Text.assemble(("error:", "bold red"), " ", visible(mask_text(error.message)))
     console.print(message, soft_wrap=True)
     if error.hint:
         console.print(Text(f"  {mask_text(error.hint)}", style="dim"), soft_wrap=True)

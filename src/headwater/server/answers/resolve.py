@@ -122,7 +122,9 @@ def _found(lookup: Lookup, text: str, types: tuple[str, ...]) -> dict[Candidate,
         found: dict[Candidate, Shown] = {}
         for question in questions:
             fitting = _of_kind(lookup, question, candidates(lookup, question))
-            found |= {one: fitting[one] for one in _ordered(lookup, fitting) if one not in found}
+            known = {one[1:] for one in found}
+            ordered = _ordered(lookup, fitting)
+            found |= {one: fitting[one] for one in ordered if one[1:] not in known}
         if found:
             return found
     return {}
