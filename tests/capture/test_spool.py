@@ -21,7 +21,6 @@ from headwater.capture.emitter import Emitter
 from headwater.capture.events import Event, JobName, Moment, RunName, run_event
 from headwater.capture.folders import is_own
 from headwater.capture.restarts import Restarts
-from headwater.capture.runs import Runs
 from headwater.capture.settings import Settings, read_settings
 from headwater.capture.spool import Spool, abandoned, open_spool
 
@@ -295,24 +294,3 @@ def test_secrets_do_not_leave_the_driver(tmp_path: Path, receiver: Receiver) -> 
     (file,) = tmp_path.rglob("*.json")
     assert "hunter2" not in file.read_text()
     assert "headwater_masked" in file.read_text()
-
-
-def test_a_heartbeat_that_fails_stops_no_other(caplog: pytest.LogCaptureFixture) -> None:
-    class Outlet:
-        def __init__(self) -> None:
-            self.told: list[Event] = []
-
-        def emit(self, event: Event) -> None:
-            self.told.append(event)
-
-    outlet = Outlet()
-    runs = Runs(outlet, "4.1", heartbeat=0.0, lease=60.0)
-    names = [RunName(f"{number}", JobName("n", f"job {number}")) for number in range(3)]
-    for name in names:
-        runs.start(name, {})
-    odd = {"id": "q", "sources": [{"metrics": "no object"}]}
-    runs.progressed("1", odd, [])
-    outlet.told.clear()
-    runs.beat()
-    assert [one["job"]["name"] for one in outlet.told] == ["job 0", "job 1", "job 2"]
-    assert "capture failed at a query's progress" in caplog.text

@@ -70,7 +70,7 @@ class Emitter:
         self._open(Path(settings.spool_dir), int(settings.spool_megabytes * 1_000_000))
         self._wake = threading.Condition()
         self._hurry = threading.Event()  # set when a pause after a failure should end
-        self._closing = self._failing = False
+        self._closing = self._failing = self._unwritable = False
         self._failures = 0  # of the event that is next, one after the other
         self.sent = 0
         self._thread = threading.Thread(target=self._run, name="headwater-emitter", daemon=True)
@@ -141,8 +141,13 @@ class Emitter:
         clean, _ = mask_event(self._masker, event)
         try:
             self._spool.put(clean)
+            self._unwritable = False
         except OSError as error:
-            self._complain(f"the spool cannot be written, events wait in memory: {error}")
+            if not self._unwritable:
+                self._unwritable = True
+                log.warning(
+                    "headwater: the spool cannot be written, events wait in memory: %s", error
+                )
 
     def _run(self) -> None:
         self._guard.run("configuring OpenLineage", self._connect)

@@ -18,6 +18,7 @@ from headwater.errors import (
     SecretMissing,
     UnknownConnector,
 )
+from headwater.openlineage.masking import mask_text
 from headwater.pipeline.config import CLASSES, Kind, check
 from headwater.pipeline.states import State
 from headwater.pipeline.worker.host import Worker
@@ -265,9 +266,9 @@ def _validated(key: str, value: str | None, fault: str | None) -> dict[str, Any]
 
 def _told(_request: Request[Any, Any, Any], error: HeadwaterError) -> Response[Any]:
     code = _STATUS.get(type(error), 500)
-    return Response({"error_code": code, "message": error.message}, status_code=code)
+    return Response({"error_code": code, "message": mask_text(error.message)}, status_code=code)
 
 
 def _refused(_request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
-    body = {"error_code": error.status_code, "message": error.detail}
+    body = {"error_code": error.status_code, "message": mask_text(error.detail)}
     return Response(body, status_code=error.status_code)
