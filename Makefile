@@ -70,6 +70,10 @@ kills: $(STAMP) ## Kill the worker ten times under load, and count every order
 stress: $(STAMP) ## Read and write everything from many threads for a minute, on both stores
 	HEADWATER_STRESS_SECONDS=60 $(BIN)/pytest -n 0 -q tests/server/test_stress.py -o timeout=600
 
+.PHONY: hostile
+hostile: $(STAMP) ## Send requests that cost far more than they seem to, with a report
+	$(BIN)/python benchmarks/hostile.py --out docs/benchmarks/hostile.md
+
 MINUTES ?= 30
 .PHONY: soak
 soak: $(STAMP) ## Run the lab under load and faults for MINUTES (30), and count every order

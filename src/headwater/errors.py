@@ -20,7 +20,11 @@
     ├── KafkaUnreachable     the brokers of a Kafka cluster did not answer the server
     ├── PipelineUnreachable  a worker or Kafka Connect cluster did not answer the server
     ├── EventRejected        an event that cannot be accepted
+    │   ├── EventTooLarge    an event, or a body, with too many bytes or values
     │   └── EventNotStored   an event that the store cannot hold
+    ├── TakesLong            an event is not read on the event loop, but in a thread
+    ├── BodyRejected         the body of a request cannot be read at all
+    ├── ServerBusy           the server has too many requests to read
     ├── CaptureError         capture cannot be attached
     │   ├── BadSetting       an invalid setting of capture
     │   └── SparkMissing     there is no Spark to observe
@@ -239,9 +243,44 @@ class EventRejected(HeadwaterError):
 
     def __init__(self, field: str, reason: str) -> None:
         self.field, self.reason = field, reason
+        self.status = 422 if field else 400  # of the answer to its request
         super().__init__(
             f"{field}: {reason}" if field else reason,
             hint="Compare the event with the OpenLineage specification",
+        )
+
+
+class EventTooLarge(EventRejected):
+    """An event, or a body of events, with too many bytes or values."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("", reason)
+        self.status = 413
+        self.hint = "Send less at once, or raise HEADWATER_MAX_EVENT or HEADWATER_MAX_BODY"
+
+
+class TakesLong(HeadwaterError):
+    """An event that is not read on the event loop, but in a thread."""
+
+    def __init__(self) -> None:
+        super().__init__("the event takes long to read", hint="Read it in a thread")
+
+
+class BodyRejected(HeadwaterError):
+    """The body of a request that cannot be read at all, and the status that says so."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        self.status, self.reason = status, reason
+        super().__init__(reason, hint="Send JSON or lines of JSON, plain or as gzip")
+
+
+class ServerBusy(HeadwaterError):
+    """The server has more requests to read than it can hold."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the server has too many large requests to read",
+            hint="Send the request again in a moment",
         )
 
 

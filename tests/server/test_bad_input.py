@@ -153,7 +153,7 @@ def test_half_of_a_surrogate_pair_is_refused(api: Api, path: str) -> None:
         refused(api, as_bytes(changed(GOOD, path, value)).replace(b"HALF", half))
 
 
-@pytest.mark.parametrize("depth", [2_000, 100_000])
+@pytest.mark.parametrize("depth", [2_000, 60_000])
 def test_deep_nesting_is_refused(api: Api, depth: int) -> None:
     for deep in (b"[" * depth + b"]" * depth, b'{"a":' * depth + b"1" + b"}" * depth):
         body = as_bytes(changed(GOOD, "run.facets", {"x": {"y": "DEEP"}})).replace(b'"DEEP"', deep)

@@ -7,8 +7,10 @@ from xxhash import xxh3_128_digest
 
 from headwater.openlineage.checks import Checker
 from headwater.openlineage.events import Body, DatasetPart, Event, decode, make_event, read_parts
+from headwater.openlineage.sizes import MOST_BYTES, check_size
 
 _ROOM = 16 * 2**20  # bytes of datasets that are remembered
+_PART = 512  # bytes that a dataset takes beside its text
 _ENOUGH = 48  # bytes by which a part is mostly found
 _Key = tuple[str, bytes]
 
@@ -20,25 +22,29 @@ class EventReader:
     not looked through before.
     """
 
-    def __init__(self, scrub: Callable[[bytes, bytes], bytes]) -> None:
-        self._scrub = scrub
+    def __init__(
+        self, scrub: Callable[[bytes, bytes, int | None], bytes], most: int = MOST_BYTES
+    ) -> None:
+        self._scrub, self._most = scrub, most
         self._checker = Checker()
         # Two generations: what is used moves to the young one, and the old one goes at once.
         self._young: dict[_Key, list[DatasetPart]] = {}
         self._old: dict[_Key, list[DatasetPart]] = {}
         self._room = _ROOM // 2
 
-    def read(self, raw: bytes) -> Event:
+    def read(self, raw: bytes, searched: int | None = None) -> Event:
         """Read and check one event, without the secrets in it.
 
         Raises: EventRejected, naming the field and the reason; nothing is half accepted.
+            TakesLong, when more than `searched` bytes would have to be searched for secrets.
         """
+        check_size(raw, self._most)
         body = decode(raw)
         keys, rest = _keys(body), raw
         for key, side in ((keys["inputs"], body.inputs), (keys["outputs"], body.outputs)):
             if key in self._young or key in self._old:
                 rest = _without(rest, bytes(side))
-        clean = self._scrub(raw, rest)
+        clean = self._scrub(raw, rest, searched)
         if clean is not raw:
             body = decode(clean)
             keys = _keys(body)
@@ -55,7 +61,7 @@ class EventReader:
             known = read_parts(side.copy(), key[0])
             for part in known:
                 self._checker.check_part(part)
-        self._room -= len(memoryview(side))
+        self._room -= len(memoryview(side)) + _PART * len(known)
         if self._room < 0:
             self._old, self._young, self._room = self._young, {}, _ROOM // 2
         self._young[key] = known

@@ -9,6 +9,7 @@ from litestar import Request
 from headwater.http.keys import Key
 from headwater.server.answers.reading import Reader
 from headwater.server.http.authentication import Authenticator
+from headwater.server.ingest.lane import Lane
 from headwater.server.live.feed import Live
 from headwater.server.settings import Settings
 from headwater.server.store.database import Session
@@ -37,9 +38,10 @@ class Service:
         clusters: "Clusters | None",
         authenticator: Authenticator,
         topics: Topics,
+        lane: Lane,
     ) -> None:
         self.store, self.reader, self.settings = store, reader, settings
-        self.live, self.topics = live, topics
+        self.live, self.topics, self.lane = live, topics, lane
         self.authenticator = authenticator
         self.clusters = clusters  # None where the server was told of none
 

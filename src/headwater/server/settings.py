@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from headwater.errors import UsageError
+from headwater.openlineage.sizes import MOST_BYTES
 from headwater.server.topics.places import Place, parse_places
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -21,6 +22,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     store: str = "sqlite:///headwater.db"
     aliases: tuple[tuple[str, str], ...] = DEFAULT_ALIASES
     max_body: int = 64 * 2**20
+    max_event: int = MOST_BYTES
     max_connections: int = 1000
     request_timeout: float = 30.0
     lease_check: float = 1.0
@@ -128,6 +130,7 @@ _VARIABLES = {
     "store": str,
     "aliases": parse_aliases,
     "max_body": int,
+    "max_event": int,
     "max_connections": int,
     "request_timeout": float,
     "lease_check": float,

@@ -30,6 +30,7 @@ from headwater.server.http.ingest_fast_path import express
 from headwater.server.http.limited_answers import limited_answers
 from headwater.server.http.middleware import timed, with_safe_headers
 from headwater.server.http.page import page
+from headwater.server.http.parameters import MOST_BODY
 from headwater.server.http.routes.catalog import Namespaces, Search, Sources, Tags
 from headwater.server.http.routes.datasets import Datasets
 from headwater.server.http.routes.event_search import EventSearch
@@ -48,6 +49,7 @@ from headwater.server.http.routes.session import Session
 from headwater.server.http.routes.stream import Streams
 from headwater.server.http.routes.topics import KafkaTopics
 from headwater.server.ingest.kafka_consumer import Topic, TopicReader
+from headwater.server.ingest.lane import Lane
 from headwater.server.ingest.scrubbing import Scrubber
 from headwater.server.live.feed import Live
 from headwater.server.memory import give_back
@@ -112,7 +114,8 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
     Raises: UnknownStore, StoreUnreachable.
     """
     rules, scrubber = AliasRules(settings.aliases), Scrubber(settings.mask)
-    store = Store(settings.store, rules, scrubber, settings.clock_tolerance)
+    tolerance, max_event = settings.clock_tolerance, settings.max_event
+    store = Store(settings.store, rules, scrubber, tolerance, max_event)
     store.writer.change(_first_namespace).result()
     live = Live(store.database, settings.live_check)
     store.writer.committed, store.writer.rested = live.nudge, give_back
@@ -120,7 +123,8 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
     is_open = settings.open or is_loopback(settings.host)
     reader = Reader(store.database, store.rules)
     authenticator = Authenticator(store, reader, is_open=is_open, rate=settings.rate)
-    service = Service(store, reader, settings, live, clusters, authenticator, topics)
+    lane = Lane(2 * settings.max_body)
+    service = Service(store, reader, settings, live, clusters, authenticator, topics, lane)
 
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
@@ -149,6 +153,7 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
             if clusters is not None:
                 await clusters.close()
             topics.close()
+            lane.close()
             await asyncio.to_thread(store.close)
 
     return _wrapped(make_api(service, lifespan), service), service
@@ -171,7 +176,7 @@ def make_api(service: Service, lifespan: Any = None) -> Litestar:
             Exception: problems.on_bug,
         },
         lifespan=[lifespan] if lifespan else [],
-        request_max_body_size=service.settings.max_body,
+        request_max_body_size=min(service.settings.max_body, MOST_BODY),
         openapi_config=OpenAPIConfig(
             title="Headwater",
             version=__version__,

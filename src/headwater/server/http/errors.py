@@ -9,7 +9,7 @@ from litestar import MediaType, Request, Response
 from litestar.enums import ParamType
 from litestar.exceptions import HTTPException, ValidationException
 
-from headwater.errors import EventRejected, HeadwaterError
+from headwater.errors import BodyRejected, EventRejected, HeadwaterError
 from headwater.openlineage.masking import Masker
 
 _log = logging.getLogger(__name__)
@@ -146,9 +146,10 @@ def on_known(_: Request[Any, Any, Any], error: HeadwaterError) -> Response[bytes
 def describe(error: HeadwaterError) -> tuple[int, bytes]:
     """The status and the body by which an error of ours is told."""
     if isinstance(error, EventRejected):
-        return 422 if error.field else 400, _encode({"errors": [error.message]})
-    body = {"code": 503, "message": error.message, "hint": error.hint}
-    return 503, _encode(body)
+        return error.status, _encode({"errors": [error.message]})
+    status = error.status if isinstance(error, BodyRejected) else 503
+    body = {"code": status, "message": error.message, "hint": error.hint}
+    return status, _encode(body)
 
 
 def _plain(error: HeadwaterError) -> Response[bytes]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from headwater.errors import EventRejected, UsageError
+from headwater.errors import EventRejected, TakesLong, UsageError
 from headwater.openlineage.masking import Masker, Report, has_duplicates, mask_event
 from headwater.server.ingest.prefilter import may_hold_secrets
 from headwater.server.metrics import MASKED
@@ -25,15 +25,18 @@ class Scrubber:
                 f"HEADWATER_MASK: {error}", hint="Give regular expressions, separated by commas"
             ) from None
 
-    def scrub(self, raw: bytes, rest: bytes | None = None) -> bytes:
+    def scrub(self, raw: bytes, rest: bytes | None = None, most: int | None = None) -> bytes:
         """An event without secrets; the same bytes where there are none.
 
         `rest` is the part of it that was not found clean before.
 
-        Raises: EventRejected, when it is nested too deeply.
+        Raises: EventRejected, when it is nested too deeply. TakesLong, when it has over `most`
+            bytes and has to be searched value by value.
         """
         if not self._is_suspect(raw, raw if rest is None else rest):
             return raw
+        if most is not None and len(raw) > most:
+            raise TakesLong
         try:
             event = msgspec.json.decode(raw)
             clean, report = mask_event(self._masker, event)

@@ -46,8 +46,7 @@ def link(unit: Unit, one: DatasetRow, other: DatasetRow, time: int) -> None:
         unit.session.run(_UPSERT, *pair, time)
         unit.links[pair] = time
     if one.root != other.root:
-        unit.flush()
-        settle(unit, [one.root, other.root])
+        unit.joined.add(pair)
 
 
 def _linked_since(unit: Unit, pair: tuple[int, int]) -> int:
@@ -56,6 +55,26 @@ def _linked_since(unit: Unit, pair: tuple[int, int]) -> int:
         row = first(unit.session.all("SELECT since FROM alias WHERE a = ? AND b = ?", *pair))
         since = unit.links[pair] = FOREVER if row is None else int(row[0])
     return since
+
+
+def settle_joined(unit: Unit) -> None:
+    """Make one component of all that symlinks of a commit have joined, each chosen a root once."""
+    pairs, unit.joined = unit.joined, set()
+    if not pairs:
+        return
+    unit.flush()
+    rows = {row.id: row for row in unit.dataset_rows({number for pair in pairs for number in pair})}
+    groups: dict[int, set[int]] = {}
+    for a, b in pairs:
+        one, other = (
+            groups.setdefault(rows[number].root, {rows[number].root}) for number in (a, b)
+        )
+        if one is not other:
+            small, large = sorted((one, other), key=len)
+            large |= small
+            groups.update(dict.fromkeys(small, large))
+    for roots in {id(group): group for group in groups.values()}.values():
+        settle(unit, sorted(roots))
 
 
 def settle(unit: Unit, roots: list[int]) -> None:

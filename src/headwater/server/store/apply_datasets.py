@@ -109,9 +109,9 @@ class DatasetApplier:
         """Note that the run named a dataset; whether that is new, whether earlier than known."""
         ios, time = self.unit.ios(run.id), stamp[0]
         row = ios.get((io, dataset, schema))
-        known = [0]
-        if row is None or time < row.since:
-            known = [r.since for k, r in ios.items() if k[0] == io and k[1] == dataset]
+        named = self.unit.named(run.id)
+        before = named.get((io, dataset))
+        named[io, dataset] = time if before is None else min(time, before)
         if row is None:
             row = ios[io, dataset, schema] = RunIoRow(run.id, io, dataset, schema, time, time)
             if io == OUTPUT:
@@ -126,7 +126,7 @@ class DatasetApplier:
         if part.own:
             hear(row.own, part.own, stamp)
         self.unit.changed_ios[run.id, io, dataset, schema] = row
-        return not known, bool(known) and time < min(known)
+        return before is None, before is not None and time < before
 
     def _touch(
         self,

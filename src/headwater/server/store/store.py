@@ -9,9 +9,10 @@ from uuid import UUID
 
 import msgspec
 
-from headwater.errors import EventNotStored, EventRejected, StoreError
+from headwater.errors import EventNotStored, EventRejected, StoreError, TakesLong
 from headwater.openlineage.events import Event
 from headwater.openlineage.reading import EventReader
+from headwater.openlineage.sizes import MOST_BYTES
 from headwater.openlineage.times import format_moment, now
 from headwater.server.ingest.scrubbing import Scrubber
 from headwater.server.store.aliases import AliasRules
@@ -36,6 +37,7 @@ class Store:
         rules: AliasRules,
         scrubber: Scrubber | None = None,
         tolerance: float = 3600,
+        max_event: int = MOST_BYTES,
     ) -> None:
         self.database: Database = open_database(url)
         migrate(self.database)
@@ -43,17 +45,18 @@ class Store:
         self._tolerance = int(tolerance * 1_000_000)
         self.writer = Writer(self.database, rules, self._tolerance)
         self.scrubber = scrubber or Scrubber()
-        self._reader = EventReader(self.scrubber.scrub)
+        self._reader = EventReader(self.scrubber.scrub, max_event)
         self._probing = threading.Lock()
 
-    def read(self, raw: bytes) -> Event:
+    def read(self, raw: bytes, searched: int | None = None) -> Event:
         """Read and check one event, without the secrets in it.
 
-        Raises: EventRejected.
+        Raises: EventRejected. TakesLong, when more than `searched` bytes would have to be
+            searched for secrets.
         """
         try:
-            return self._reader.read(raw)
-        except EventRejected:
+            return self._reader.read(raw, searched)
+        except (EventRejected, TakesLong):
             raise
         except Exception as error:
             # A fault of ours, for which neither the producer nor its other events should pay.

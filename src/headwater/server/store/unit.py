@@ -46,6 +46,7 @@ class Unit:
         self.runs: dict[int, RunRow] = {}
         self.new_runs: set[bytes] = set()  # looked for, and not in the store
         self.run_ios: dict[int, dict[tuple[int, int, int], RunIoRow]] = {}
+        self.run_named: dict[int, dict[tuple[int, int], int]] = {}
         self.sources: dict[str, tuple[Any, ...]] = {}
         self.contents: dict[tuple[str, bytes], int] = {}
         self.field_names: dict[str, int] = {}
@@ -75,6 +76,7 @@ class Unit:
         self.added: dict[str, list[tuple[Any, ...]]] = {}
         self.parents: set[int] = set()
         self.contested: set[int] = set()
+        self.joined: set[tuple[int, int]] = set()
 
     def begin(self, session: Session) -> None:
         """Take the write lock, and forget what another server may have changed.
@@ -287,6 +289,15 @@ class Unit:
             known = self.run_ios[run] = {(r[1], r[2], r[3]): RunIoRow.of(r) for r in rows}
         return known
 
+    def named(self, run: int) -> dict[tuple[int, int], int]:
+        """When a run first named a dataset, by (io, dataset)."""
+        known = self.run_named.get(run)
+        if known is None:
+            known = self.run_named[run] = {}
+            for (io, dataset, _), row in self.ios(run).items():
+                known[io, dataset] = min(row.since, known.get((io, dataset), row.since))
+        return known
+
     def source(self, name: str, url: str | None, time: int) -> None:
         """Note a data source, first and last told of at some time."""
         row = self.sources.get(name)
@@ -348,9 +359,9 @@ class Unit:
         self._clean_but_parents()
 
     def _clean_but_parents(self) -> None:
-        parents, contested = self.parents, self.contested
+        parents, contested, joined = self.parents, self.contested, self.joined
         self._clean()
-        self.parents, self.contested = parents, contested
+        self.parents, self.contested, self.joined = parents, contested, joined
 
 
 _TICK = (

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from headwater.errors import EventNotStored, HeadwaterError, StoreError, WriteFailed
 from headwater.openlineage.events import Event
 from headwater.openlineage.times import now
-from headwater.server.store.aliases import AliasRules, apply_rules, settle_contested
+from headwater.server.store.aliases import AliasRules, apply_rules, settle_contested, settle_joined
 from headwater.server.store.apply import Applier
 from headwater.server.store.apply_runs import settle_parents
 from headwater.server.store.database import Database, Session, among
@@ -222,6 +222,7 @@ class Writer:
         self._unit.expect({event.run.bytes for event in events if event.run})
 
     def _settle(self) -> bool:
+        settle_joined(self._unit)
         settle_contested(self._unit)
         settle_parents(self._unit)
         self._unit.flush()
