@@ -43,19 +43,19 @@ check: $(STAMP) ## Format, lint, types and layers
 	$(BIN)/lint-imports
 	$(BIN)/python tools/page.py check
 
-# Suites with a Spark or a browser of their own run apart, two at a time: a process holds only one.
-# They start and kill real processes, so that what fails on a busy machine is tried once more.
-APART := capture stack pipeline page demo examples
+# Suites with a Spark or a browser of their own run apart, two at a time and the longest first: a
+# process holds only one Spark. PYTEST has more options, such as --reversed for the other order.
+APART := capture pipeline stack demo page examples
+PYTEST ?=
 
 .PHONY: test
 test: $(STAMP) $(PAGE) ## Run every test
 	$(BIN)/python tools/page.py test
-	$(BIN)/pytest -n 2 --dist loadfile $(APART:%=--ignore=tests/%)
+	$(BIN)/pytest -n 2 --dist loadfile $(APART:%=--ignore=tests/%) $(PYTEST)
 	$(MAKE) --jobs 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) $(APART:%=test-%)
 
 test-%:
-	$(BIN)/pytest -o cache_dir=.pytest_cache/$* tests/$* \
-		|| $(BIN)/pytest -o cache_dir=.pytest_cache/$* --last-failed tests/$*
+	$(BIN)/pytest -o cache_dir=.pytest_cache/$* tests/$* $(PYTEST)
 
 .PHONY: dist
 dist: $(STAMP) $(PAGE) ## Build the wheel and the source archive into dist

@@ -1,6 +1,23 @@
-"""What a run of the tests says at its end."""
+"""What holds for every run of the tests: their order, their Spark, and what they say at the end."""
 
+import os
+from pathlib import Path
+
+import pytest
 from _pytest.terminal import TerminalReporter
+
+# Every Spark of the tests lives for seconds: its JVM compiles quickly instead of well.
+os.environ["SPARK_CONF_DIR"] = str(Path(__file__).parent / "spark-conf")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--reversed", action="store_true", help="run the last test first")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Reverse the order, in which every test must pass too."""
+    if config.getoption("--reversed"):
+        items.reverse()
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:

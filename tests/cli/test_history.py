@@ -24,6 +24,13 @@ def _event(kind: str, minute: int, source: str, run: int) -> Event:
     }
 
 
+def _started() -> Event:
+    """The start of a run of a job of its own, which no other test asks about."""
+    begun = {**_event("START", 10, "other", 3), "run": {"runId": str(uuid4())}}
+    output = {"namespace": LAKE, "name": "watched"}
+    return {**begun, "job": {"namespace": "lab", "name": "watches"}, "outputs": [output]}
+
+
 def _tell(lab: Lab) -> None:
     lab.tell(_event("COMPLETE", 0, "first", 1), _event("FAIL", 5, "second", 2))
 
@@ -65,8 +72,8 @@ def test_impact_and_origin_list_nodes(spare_lab: Lab) -> None:
 
 
 def test_watch_writes_a_line_for_each_change(spare_lab: Lab) -> None:
-    _tell(spare_lab)
-    command = [sys.executable, "-u", "-m", "headwater.cli.main", "watch", "job:lab:moves"]
+    spare_lab.tell(_started())
+    command = [sys.executable, "-u", "-m", "headwater.cli.main", "watch", "job:lab:watches"]
     lines: list[str] = []
     watching = subprocess.Popen(
         [*command, "--json", "--server", spare_lab.url], stdout=subprocess.PIPE, text=True
@@ -76,8 +83,7 @@ def test_watch_writes_a_line_for_each_change(spare_lab: Lab) -> None:
     reader.start()
     try:
         for _ in range(300):  # it may not listen yet
-            event = _event("START", 10, "second", 3)
-            spare_lab.tell({**event, "run": {"runId": str(uuid4())}})
+            spare_lab.tell(_started())
             if lines:
                 break
             time.sleep(0.1)
@@ -87,7 +93,7 @@ def test_watch_writes_a_line_for_each_change(spare_lab: Lab) -> None:
         reader.join(30)
         watching.stdout.close()
     told = json.loads(lines[0])
-    assert (told["event"], told["nodeId"], told["state"]) == ("run", "job:lab:moves", "RUNNING")
+    assert (told["event"], told["nodeId"], told["state"]) == ("run", "job:lab:watches", "RUNNING")
 
 
 def test_search_finds_a_run_by_the_beginning_of_its_id(spare_lab: Lab) -> None:
@@ -98,8 +104,8 @@ def test_search_finds_a_run_by_the_beginning_of_its_id(spare_lab: Lab) -> None:
 
 def test_watch_shows_the_states_first_and_what_it_waits_for(spare_lab: Lab) -> None:
     """On a server where nothing happens, too."""
-    spare_lab.tell({**_event("START", 10, "second", 3), "run": {"runId": str(uuid4())}})
-    command = [sys.executable, "-u", "-m", "headwater.cli.main", "watch", "job:lab:moves"]
+    spare_lab.tell(_started())
+    command = [sys.executable, "-u", "-m", "headwater.cli.main", "watch", "job:lab:watches"]
     watching = subprocess.Popen(
         [*command, "--server", spare_lab.url],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -113,4 +119,4 @@ def test_watch_shows_the_states_first_and_what_it_waits_for(spare_lab: Lab) -> N
         watching.terminate()
         watching.communicate(timeout=30)
     assert "● running" in line
-    assert line.endswith("  moves\n")
+    assert line.endswith("  watches\n")

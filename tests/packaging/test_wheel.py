@@ -174,9 +174,8 @@ def test_listener_and_capture_without_spark_say_what_to_install(environment: Env
         assert "pip install pyspark" in told.stderr
 
 
-def test_server_of_the_wheel_serves_its_page_and_its_api(
-    environment: Environment, wheel: Path, tmp_path: Path
-) -> None:
+def test_server_of_the_wheel_serves_its_page_and_its_api(wheel: Path, tmp_path: Path) -> None:
+    environment = Environment(tmp_path / "venv")
     environment.install(f"{wheel}[server]")
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))

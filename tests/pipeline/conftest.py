@@ -34,7 +34,7 @@ def environ(platform: Platform) -> Iterator[dict[str, str]]:
     os.environ.update(before)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def spark(platform: Platform, environ: dict[str, str]) -> Iterator[SparkSession]:
     conf: dict[str, bool | float | int | str | None] = {
         **platform.spark(),

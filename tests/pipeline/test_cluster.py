@@ -1,4 +1,4 @@
-"""The same pipeline on a real Spark standalone cluster: counts agree there too."""
+"""The pipeline on a real Spark standalone cluster, with its state in an object store."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +15,9 @@ from stack.platform import Platform, eventually
 @pytest.fixture
 def worker(platform: Platform, tmp_path: Path) -> Iterator[WorkerProcess]:
     cluster = Cluster(platform, tmp_path)
-    state = tmp_path / "state"
-    state.mkdir()
-    worker = WorkerProcess(platform, state, cluster.url)
+    folder = tmp_path / "state"
+    folder.mkdir()
+    worker = WorkerProcess(platform, folder, cluster.url, state="s3://made-for-state/worker")
     try:
         cluster.start()
         worker.start()
@@ -27,12 +27,19 @@ def worker(platform: Platform, tmp_path: Path) -> Iterator[WorkerProcess]:
         cluster.stop()
 
 
-def test_every_order_is_everywhere_once_on_a_cluster(worker: WorkerProcess, lab: Lab) -> None:
+def test_state_in_an_object_store_survives_the_worker_and_every_order_is_everywhere_once(
+    worker: WorkerProcess, lab: Lab
+) -> None:
     names = ("orders-source", "orders-s3-sink", "orders-iceberg-sink")
     source, archive, sink = (renamed(name, "crates") for name in names)
     worker.deploy((source[0], {**source[1], "rows.per.second": "50"}), archive, sink)
-    eventually(lambda: lab.count("crates") > 500, 240)
+    eventually(lambda: lab.count("crates") > 200, 240)
     assert worker.command("stop", "crates-source").returncode == 0
+    worker.kill()
+    worker.start()
+    assert worker.get("/connectors") == ["crates-iceberg-sink", "crates-s3-sink", "crates-source"]
+    assert worker.get("/connectors/crates-source/status")["connector"]["state"] == "STOPPED"
+    assert not [*worker.folder.iterdir()]
     count = lab.settled("crates")
     table = "demo_ib.default.crates"
     eventually(lambda: lab.table(table).count() >= count, 180)

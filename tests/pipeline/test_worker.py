@@ -111,31 +111,6 @@ def test_sinks_go_on_where_they_were_or_where_they_are_told_to(
         assert worker.command("delete", name).returncode == 0
 
 
-def test_state_in_an_object_store_survives_the_worker(
-    platform: Platform, tmp_path: Path, lab: Lab
-) -> None:
-    folder = tmp_path / "state"
-    folder.mkdir()
-    worker = WorkerProcess(platform, folder, state="s3://made-for-state/worker")
-    worker.start()
-    try:
-        source = renamed("orders-source", "chests", **{"rows.per.second": "50"})
-        worker.deploy(source, renamed("orders-s3-sink", "chests"))
-        eventually(lambda: kafka_offset(worker, "chests-s3-sink") > 0, 180)
-        assert worker.command("stop", "chests-source").returncode == 0
-        worker.kill()
-        worker.start()
-        assert worker.get("/connectors") == ["chests-s3-sink", "chests-source"]
-        assert states(worker, "chests-source") == ["STOPPED"]
-        count = lab.settled("chests")
-        eventually(lambda: kafka_offset(worker, "chests-s3-sink") == count, 180)
-    finally:
-        worker.stop()
-    archive = lab.spark.read.json("s3a://fh-dev-bucket/chests")
-    assert archive.count() == archive.select("order_id").distinct().count() == count
-    assert not [*folder.iterdir()]
-
-
 def test_others_client_manages_the_worker(worker: WorkerProcess) -> None:
     plugin = "com.amazonaws.mskdatagen.GeneratorSourceConnector"
     config = {"connector.class": plugin, "genv.tour.id.with": "#{Internet.uuid}"}
