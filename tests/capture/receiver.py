@@ -43,7 +43,7 @@ class Receiver:
         """The names of everything that was told to be written."""
         return {one["name"] for event in list(self.events) for one in event["outputs"]}
 
-    def wait_for(self, condition: Callable[["Receiver"], object], seconds: float = 60) -> None:
+    def wait_for(self, condition: Callable[["Receiver"], object], seconds: float = 180) -> None:
         until(lambda: condition(self), seconds, self._seen)
 
     def _seen(self) -> str:

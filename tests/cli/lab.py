@@ -73,7 +73,7 @@ def run_headwater(*args: str, **env: str) -> Done:
     plain = {name: value for name, value in os.environ.items() if not name.startswith(loud)}
     done = subprocess.run(
         [sys.executable, "-m", "headwater.cli.main", *args],
-        capture_output=True, text=True, timeout=60, check=False, env={**plain, **env},
+        capture_output=True, text=True, timeout=180, check=False, env={**plain, **env},
     )  # fmt: skip
     return Done(done.returncode, done.stdout, done.stderr)
 
@@ -104,11 +104,11 @@ def running_lab(folder: Path) -> Iterator[Lab]:
         yield lab
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=120)
 
 
 def _await(lab: Lab, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
         assert process.poll() is None, log.read_text()
         try:

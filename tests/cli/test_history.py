@@ -89,8 +89,8 @@ def test_watch_writes_a_line_for_each_change(spare_lab: Lab) -> None:
             time.sleep(0.1)
     finally:
         watching.terminate()
-        watching.wait(30)
-        reader.join(30)
+        watching.wait(120)
+        reader.join(120)
         watching.stdout.close()
     told = json.loads(lines[0])
     assert (told["event"], told["nodeId"], told["state"]) == ("run", "job:lab:watches", "RUNNING")
@@ -117,6 +117,6 @@ def test_watch_shows_the_states_first_and_what_it_waits_for(spare_lab: Lab) -> N
         line = watching.stdout.readline()
     finally:
         watching.terminate()
-        watching.communicate(timeout=30)
+        watching.communicate(timeout=120)
     assert "● running" in line
     assert line.endswith("  watches\n")

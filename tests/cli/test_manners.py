@@ -104,7 +104,7 @@ def in_terminal(lab: Lab, *args: str, **env: str) -> str:
         pass
     finally:
         os.close(ours)
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=120) == 0
     return seen.decode()
 
 
@@ -134,7 +134,7 @@ def test_the_server_says_where_it_is_and_where_it_stores(tmp_path: Path) -> None
         answered = httpx.get(f"http://127.0.0.1:{port}/ready").status_code
     finally:
         server.terminate()
-        server.communicate(timeout=30)
+        server.communicate(timeout=120)
     url = f"http://127.0.0.1:{port}"
     assert answered == 200  # it is said when requests are answered, not before
     assert told[0].endswith(f" is ready at {url}\n")

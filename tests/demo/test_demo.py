@@ -30,13 +30,13 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
 def states(platform: Platform) -> dict[str, str]:
     """The last state of every job that the lineage server knows."""
     url = platform.variables()["OPENLINEAGE_URL"]
-    jobs = httpx.get(f"{url}/api/v1/jobs", params={"limit": 100}, timeout=30).json()["jobs"]
+    jobs = httpx.get(f"{url}/api/v1/jobs", params={"limit": 100}, timeout=120).json()["jobs"]
     return {job["name"]: (job["latestRun"] or {}).get("state", "") for job in jobs}
 
 
 def run_id(platform: Platform, job: str) -> str:
     url = platform.variables()["OPENLINEAGE_URL"]
-    answer: Any = httpx.get(f"{url}/api/v1/namespaces/default/jobs/{job}", timeout=30).json()
+    answer: Any = httpx.get(f"{url}/api/v1/namespaces/default/jobs/{job}", timeout=120).json()
     return str(answer["latestRun"]["id"])
 
 
@@ -113,7 +113,7 @@ def test_new_field_reaches_the_topic_while_all_goes_on(platform: Platform, runni
     path = f"{url}/api/v1/namespaces/kafka%3A%2F%2F{kafka}/datasets/orders"
 
     def has_currency() -> bool:
-        fields = httpx.get(path, timeout=30).json()["fields"]
+        fields = httpx.get(path, timeout=120).json()["fields"]
         return "currency" in {field["name"] for field in fields}
 
     eventually(has_currency)

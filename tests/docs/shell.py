@@ -49,7 +49,7 @@ class Shell:
         """End the shell."""
         assert self._process.stdin is not None
         self._process.stdin.close()
-        self._process.wait(60)
+        self._process.wait(180)
         assert self._process.stdout is not None
         self._process.stdout.close()
 

@@ -46,7 +46,7 @@ def run(name: str, server: ServerProcess, folder: Path) -> None:
 def job(server: ServerProcess, namespace: str, name: str) -> Any:
     import httpx
 
-    answer = httpx.get(f"{server.url}/api/v1/namespaces/{namespace}/jobs/{name}", timeout=30)
+    answer = httpx.get(f"{server.url}/api/v1/namespaces/{namespace}/jobs/{name}", timeout=120)
     assert answer.status_code == 200, answer.text
     return answer.json()
 

@@ -185,7 +185,7 @@ def test_server_of_the_wheel_serves_its_page_and_its_api(wheel: Path, tmp_path: 
     )
     try:
         url = f"http://127.0.0.1:{port}"
-        limit = time.monotonic() + 60
+        limit = time.monotonic() + 180
         while not _answers(url):
             assert server.poll() is None
             assert time.monotonic() < limit
@@ -196,7 +196,7 @@ def test_server_of_the_wheel_serves_its_page_and_its_api(wheel: Path, tmp_path: 
         assert httpx.get(f"{url}/api/v1/namespaces").json()["namespaces"]
     finally:
         server.terminate()
-        server.wait(30)
+        server.wait(120)
 
 
 def _answers(url: str) -> bool:

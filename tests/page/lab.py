@@ -233,7 +233,7 @@ def post(url: str, events: list[Event]) -> None:
     request = urllib.request.Request(
         f"{url}/api/v1/lineage", json.dumps(events).encode(), {"Content-Type": "application/json"}
     )
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=120) as answer:
         assert answer.status == 201, answer.read()
 
 

@@ -46,7 +46,7 @@ class Cluster:
         for process in self._processes:
             family = [*psutil.Process(process.pid).children(recursive=True)]
             process.terminate()
-            process.wait(30)
+            process.wait(120)
             for one in family:
                 if one.is_running():
                     one.kill()
@@ -58,7 +58,7 @@ class Cluster:
         self._processes.append(started)
 
     def _await(self, what: str, line: str, times: int = 1) -> None:
-        limit = time.monotonic() + 60
+        limit = time.monotonic() + 180
         while self._log(what).read_text(errors="replace").count(line) < times:
             assert time.monotonic() < limit, self._log(what).read_text(errors="replace")[-2000:]
             time.sleep(0.2)

@@ -85,5 +85,5 @@ def open_stores() -> Iterator[Stores]:
             # At once: its way of stopping first writes out every database.
             postmaster = psutil.Process(server.get_pid())
             postmaster.send_signal(signal.SIGQUIT)
-            postmaster.wait(60)
+            postmaster.wait(120)
             server.cleanup()

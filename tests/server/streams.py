@@ -79,7 +79,7 @@ class Watcher:
 
     def __enter__(self) -> "Watcher":
         self._thread.start()
-        assert self._open.wait(30)
+        assert self._open.wait(120)
         return self
 
     def __exit__(
@@ -92,4 +92,4 @@ class Watcher:
             # Closing from another thread: shut the connection, which ends the read.
             stream = self._response.extensions["network_stream"]
             stream.get_extra_info("socket").shutdown(2)
-        self._thread.join(30)
+        self._thread.join(120)

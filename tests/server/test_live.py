@@ -94,7 +94,7 @@ def test_a_slow_client_is_let_go_and_the_server_goes_on(server: ServerProcess) -
                 for n in range(600)
             )
             assert server.api.post(lines, "/api/v1/lineage/batch", **_LINES).status_code == 201
-        until = time.monotonic() + 30
+        until = time.monotonic() + 120
         while "headwater_watching_dropped_total 1.0" not in _metrics(server):
             assert time.monotonic() < until
             time.sleep(0.1)
@@ -139,5 +139,5 @@ def test_five_hundred_clients_are_each_told_everything(server: ServerProcess) ->
 def test_the_server_ends_while_someone_watches(server: ServerProcess) -> None:
     with Watcher(server.url) as watcher:
         server.end(signal.SIGTERM)
-        assert watcher.ended.wait(10)
+        assert watcher.ended.wait(120)
     assert "graceful shutdown exceeded" not in server.log()

@@ -62,7 +62,7 @@ class _Follower:
 
     def stop(self) -> list[Told]:
         self._is_done = True
-        self._thread.join(60)
+        self._thread.join(120)
         return self.told
 
 
@@ -86,7 +86,7 @@ def test_one_server_is_killed_under_load_and_nothing_is_lost_or_doubled(
             except httpx.TransportError:
                 resent += 1  # it may have been stored: sent again, to the other
     killing.join()
-    assert first.process.wait(30) == -signal.SIGKILL
+    assert first.process.wait(120) == -signal.SIGKILL
     assert resent > 0
     assert second.api.event_count() == _EVENTS
     expected = {run_id(f"r{number}") for number in range(_EVENTS)}

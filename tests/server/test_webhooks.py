@@ -59,7 +59,7 @@ def receiver() -> Iterator[Receiver]:
         thread.start()
         yield found
         found.shutdown()
-        thread.join(10)
+        thread.join(120)
 
 
 def _create(store_url: str, *args: Any) -> str:

@@ -84,9 +84,9 @@ def put(url: str, body: dict[str, str]) -> None:
         headers={"Content-Type": "application/json"},
         method="PUT",
     )
-    urllib.request.urlopen(request, timeout=60).close()
+    urllib.request.urlopen(request, timeout=120).close()
 
 
 def get(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=30) as answer:
+    with urllib.request.urlopen(url, timeout=120) as answer:
         return json.load(answer)

@@ -78,7 +78,7 @@ class Platform:
         return found
 
 
-def eventually(holds: Callable[[], bool], limit_s: float = 60) -> None:
+def eventually(holds: Callable[[], bool], limit_s: float = 180) -> None:
     """Wait until something holds; how long it takes is not what is tested."""
     end = time.monotonic() + limit_s
     while not holds():

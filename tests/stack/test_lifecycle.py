@@ -70,7 +70,7 @@ def test_a_killed_guard_and_supervisor_leave_nothing_running(small: Platform) ->
 def test_a_signal_ends_everything(small: Platform, number: signal.Signals) -> None:
     up = start(small, "s3")
     up.send_signal(number)
-    assert up.wait(60) == 0
+    assert up.wait(180) == 0
     assert small.processes() == []
     assert not state.state_file(small.home).exists()
 

@@ -38,7 +38,7 @@ def page(browser: Browser, url: str) -> Iterator[Page]:
 
 
 def ask(url: str, path: str) -> Any:
-    answer = httpx.get(f"{url}/api/v1/kafka{path}", timeout=30)
+    answer = httpx.get(f"{url}/api/v1/kafka{path}", timeout=120)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -93,12 +93,12 @@ def test_topics_are_listed_with_versions_and_asking_leaves_nothing(url: str) -> 
     shown = topics["shown-avro"]
     assert (shown["partitions"], shown["messages"]) == (1, 2)
     assert shown["subjects"] == [{"name": "shown-avro-value", "versions": 2}]
-    missing = httpx.get(f"{url}/api/v1/kafka/kafka/topics/nowhere/messages", timeout=30)
+    missing = httpx.get(f"{url}/api/v1/kafka/kafka/topics/nowhere/messages", timeout=120)
     assert missing.status_code == 404
     assert "has no topic 'nowhere'" in missing.json()["message"]
     names = {one["name"] for one in ask(url, "/kafka/topics")["topics"]}
     assert "nowhere" not in names
-    assert httpx.get(f"{url}/api/v1/kafka/other/topics", timeout=30).status_code == 404
+    assert httpx.get(f"{url}/api/v1/kafka/other/topics", timeout=120).status_code == 404
 
 
 def test_a_broker_that_is_away_is_told_at_once_and_its_password_is_not(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_object_store_refuses_wrong_credentials(platform: Platform) -> None:
         s3_client(platform, secret="wrong").list_objects_v2(Bucket="warehouse")
     address = platform.variables()["AWS_ENDPOINT_URL"]
     with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(f"{address}/warehouse", timeout=30)
+        urllib.request.urlopen(f"{address}/warehouse", timeout=120)
     refused.value.close()
     assert refused.value.code == 403
 
