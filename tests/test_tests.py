@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 TESTS = Path(__file__).parent
-# A shell is always there; kill, ps, lsof, java, node and psql are not.
-ALWAYS_THERE = {"sh"}
+# Spark itself starts by bash; kill, ps, lsof, java, node and psql may be missing.
+ALWAYS_THERE = {"bash", "sh"}
 _STARTS = {"run", "Popen", "call", "check_call", "check_output", "system", "which"}
 
 
