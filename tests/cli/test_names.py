@@ -5,11 +5,13 @@ import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from cli.lab import KAFKA, LAKE, Done, Lab, columns, dataset, event, pipeline, running_lab, step
 from cli.lab import uuid as run_id
 from headwater.cli.output import escaped, unescaped
+from stack.platform import eventually
 
 HOSTILE = [
     "red\x1b[31m\x08", "title\x1b]0;owned\x07", "c1\x9b31m\x7f", "cr\rfake", "line\nfake job",
@@ -158,3 +160,20 @@ def test_logs_of_the_platform_are_harmless(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "logs" / "kafka.log").write_text("one\x1b[2J\ntwo\n")
     monkeypatch.setenv("HEADWATER_HOME", str(tmp_path))
     assert Lab("").run("logs", "kafka").stdout == "one\\x1b[2J\ntwo\n"
+
+
+def test_a_key_with_namespaces_may_ask_for_its_nodes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running_lab(tmp_path) as lab:
+        lab.tell(event("COMPLETE", "08:00:00", 1, "mine", outputs=[dataset("lab", "out")]))
+        store = ("--store", f"sqlite:///{tmp_path / 'lab.db'}")
+        made = lab.run("key", "create", "some", "--scope", "read", "--namespace", "lab", *store)
+        monkeypatch.setenv("HEADWATER_KEY", made.stdout.strip())
+        eventually(lambda: httpx.get(f"{lab.url}/api/v1/namespaces").status_code == 401)
+        done = lab.ask("lineage", "job:lab:mine")
+        assert done.returncode == 0, done.stderr
+        assert "dataset out" in done.stdout
+        refused = lab.ask("lineage", "mine")
+        assert refused.returncode == 1
+        assert "answered 403" in refused.stderr

@@ -3,11 +3,12 @@
 from headwater.cli.answers import Meant, Resolution
 from headwater.cli.client import Client
 from headwater.cli.output import escaped, note, unescaped
-from headwater.errors import AmbiguousName, UnknownName, UsageError
+from headwater.errors import AmbiguousName, RequestRefused, UnknownName, UsageError
 from headwater.openlineage.names import DatasetName, FieldName, JobName, NodeId, NodeKind
 
 _LISTED = 12  # candidates that an error shows
 _ALSO = 4  # others that a note shows
+_FORBIDDEN = 403
 
 
 def resolve(client: Client, text: str) -> NodeId:
@@ -15,10 +16,16 @@ def resolve(client: Client, text: str) -> NodeId:
 
     Raises: AmbiguousName, UnknownName.
     """
-    meant = _meant(client, text, None)
+    node = NodeId.parse(text)
+    is_whole = node is not None and any(True for _ in node.splits())
+    try:
+        meant = _meant(client, text, None)
+    except RequestRefused as error:
+        if error.status != _FORBIDDEN or not is_whole:
+            raise
+        meant = None  # a key with namespaces may ask for its nodes, but not for names
     if meant is None:
-        node = NodeId.parse(text)
-        if node is not None and any(True for _ in node.splits()):
+        if node is not None and is_whole:
             return node  # something of the past, or the answer says that there is no such node
         raise _unknown(client, text, "job, dataset or column")
     if meant.type == "RUN":
