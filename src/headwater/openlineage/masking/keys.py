@@ -43,7 +43,7 @@ _ABOUT = re.compile(
 )
 _ADDRESS_OF = re.compile(r"webhook_?ur[il]s?$")
 _PASSES = re.compile(r"(?:first|second|last|single|multi|one|two|by|all|next)_pass$")
-_SESSION = re.compile(r"session_?id")
+_OWN_VALUES = re.compile(r"session_?id|(?:^|_)sig$")
 _LONGEST_CACHED = 200
 
 
@@ -55,10 +55,10 @@ def is_sensitive(name: str) -> bool:
 def is_sensitive_in_text(name: str) -> bool:
     """Whether what a text assigns to a name is a secret.
 
-    Session ids are compared in many queries (`a.session_id = b.session_id`) and are masked only
-    as values of their own.
+    Session ids are compared in many queries (`a.session_id = b.session_id`), and code calls
+    signatures of functions `sig`: they are masked only as values of their own.
     """
-    return is_sensitive(name) and not _SESSION.search(fold(name))
+    return is_sensitive(name) and not _OWN_VALUES.search(fold(name))
 
 
 def fold(name: str) -> str:

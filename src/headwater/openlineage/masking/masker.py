@@ -31,6 +31,8 @@ _BY_COLUMN = frozenset({
 _LABELS = ("name", "key", "property", "option", "header", "parameter", "variable")
 _LABELLED = frozenset({"value", "val", "default", "default_value", "defaultValue",
                        "recommended_values", "current_value", "currentValue"})  # fmt: skip
+# Beside these, `pass` is a count.
+_COUNTS = frozenset({"fail", "failed", "warn", "skip", "skipped", "error", "errors", "total"})
 _PLAIN = re.compile(r"[A-Za-z0-9_]+")
 _PARAMETER = re.compile(r"([?&;]([\w.$-]++)=)([^&;\s\"'<>]++)")
 
@@ -155,8 +157,12 @@ class Masker:
 
     def _object(self, values: dict[str, Any], report: Report, by_column: bool) -> dict[str, Any]:
         labelled = not _LABELLED.isdisjoint(values) and self._is_labelled(values)
-        found = {}
+        found: dict[str, Any] = {}
+        is_counted = not _COUNTS.isdisjoint(values)
         for key, value in values.items():
+            if key == "pass" and is_counted and isinstance(value, int | float):
+                found[key] = value
+                continue
             shown = key if len(key) < _SHORTEST or key.isidentifier() else self._key(key, report)
             report.enter(shown)
             if labelled and key in _LABELLED:

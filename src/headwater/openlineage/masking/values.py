@@ -15,9 +15,9 @@ _BARE = re.compile(
     r"(?:[^\s,;&'\"<>|`()\[\]{}]|[,;&](?!\s|\Z|[\w.\-]{1,64}+\s?[=:]|[\"'(]))++"
     r"|([(\[{]++)|([)\]}]++)"
 )
-_TUPLE = re.compile(r"\((?=\s*+[\"'])[^()\r\n]*+\)")
+_TUPLE = re.compile(r"\((?=\s*+[\"'])[^()]*+\)")
 _BRACED = re.compile(r"\{[^{}\s]*+\}")
-_LISTED = re.compile(r"\[[^\[\]\r\n]*+\]")
+_LISTED = re.compile(r"\[(?=\s*+[\"'])[^\[\]]*+\]")
 _WORD = re.compile(r"[^\s,;&'\"<>|`()\[\]{}]{1,200}")
 _SMALL_NUMBER = re.compile(r"\d{1,6}(?:\.\d{1,6})?(?![\w.-])")
 _PLACEHOLDER = re.compile(
@@ -38,7 +38,7 @@ _NOTHING = frozenset({
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*+(?:\.[A-Za-z_]\w*+)*+\Z")
 _QUALIFIED = re.compile(r"[A-Za-z_]\w{0,63}(?:\.[`\"\[]?\w{1,64}[`\"\]]?){1,4}(?![\w.@/+=$!#%-])")
 _CALL = re.compile(r"[A-Za-z_][\w.]{0,100}(?:\((?:\)|[\"'\w])|\[[\"'\d])")
-_GROUP = re.compile(r"\(\s*+\w{1,64}\s{0,5}[=(]")
+_GROUP = re.compile(r"[(\[{](?:\s*+\Z|\w{1,64}\s{0,5}[=(:])|[(\[]\s++(?![\"'])|\{\s")
 _TYPE = re.compile(r"[A-Za-z]{2,20}(?=[<(\[])")
 _CLAUSE = re.compile(
     r"(?i:\b(?:on|and|or|where|when|having|not)\s{1,10}(?:\w{1,64}\.){0,3}[`\"]?)\Z"
