@@ -84,6 +84,12 @@ outage: $(STAMP) ## Kill the lineage server for ten minutes under load, and writ
 	HEADWATER_OUTAGE_SECONDS=600 HEADWATER_OUTAGE_REPORT=docs/benchmarks/outage.md \
 		$(BIN)/pytest tests/capture/test_harmless.py -o timeout=4000
 
+FUZZ ?= 25
+.PHONY: fuzz
+fuzz: $(STAMP) ## Send FUZZ (25) times as many mutated events as the tests do, and run the Kafka faults
+	HEADWATER_FUZZ=$(FUZZ) $(BIN)/pytest tests/server/test_fuzz.py -o timeout=7200
+	HEADWATER_FUZZ=5 $(BIN)/pytest tests/stack/test_consume_faults.py -o timeout=7200
+
 .PHONY: oracle
 oracle: $(STAMP) ## Judge column lineage by TPC-H, TPC-DS and 2,000 random queries, with a report
 	$(BIN)/pytest tests/capture/test_oracle.py --oracle-queries 2000 -o timeout=7200

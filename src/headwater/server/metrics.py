@@ -36,6 +36,11 @@ CONNECTIONS_CLOSED = Counter(
     registry=REGISTRY,
 )
 CONSUMED = Counter("headwater_events_consumed", "Events taken from Kafka", registry=REGISTRY)
+CONSUMERS_PAUSED = Gauge(
+    "headwater_consumers_paused",
+    "Kafka consumers that wait for the store or for the dead-letter topic",
+    registry=REGISTRY,
+)
 DEAD = Counter("headwater_events_dead", "Messages put on a dead-letter topic", registry=REGISTRY)
 STORE_BYTES = Gauge("headwater_store_bytes", "Size of the store", registry=REGISTRY)
 

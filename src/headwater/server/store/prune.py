@@ -143,12 +143,12 @@ def _old_events(session: Session, before: int) -> tuple[list[int], int]:
     """Events that may go, those compressed against others first, and the last event of all."""
     needed = _needed(session)
     rows = session.all("SELECT seq, base FROM event WHERE time < ?", before)
-    old = [(seq, base) for seq, base in rows if seq not in needed]
-    alone = {seq for seq, base in old if base is None}
-    going = {seq for seq, base in old if base is not None}
+    going = {seq for seq, base in rows if base is not None and seq not in needed}
+    alone = {seq for seq, base in rows if base is None and seq not in needed}
     if alone:
-        used = session.all("SELECT seq, base FROM event WHERE base IS NOT NULL")
-        alone -= {base for seq, base in used if seq not in going}
+        newer = "SELECT DISTINCT base FROM event WHERE time >= ? AND base IS NOT NULL"
+        alone -= {base for (base,) in session.all(newer, before)}
+        alone -= {base for seq, base in rows if seq in needed}
     ((last,),) = session.all("SELECT coalesce(max(seq), 0) FROM event")
     return [*sorted(going), *sorted(alone)], last
 

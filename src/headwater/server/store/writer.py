@@ -277,7 +277,8 @@ def _fault(task: _Task, error: Exception) -> Exception:
     if not task.events or isinstance(error, HeadwaterError):
         return error
     _log.error("events could not be stored", exc_info=error)
-    return EventNotStored(f"{type(error).__name__}: {error}"[:500])
+    reason = str(error).partition("\n")[0]  # what follows repeats the row
+    return EventNotStored(f"{type(error).__name__}: {reason}"[:500])
 
 
 _Ended = tuple[_Task, Any, Exception | None]
