@@ -60,4 +60,4 @@ def attach(spark: "SparkSession", **arguments: Any) -> "Capture | ConnectCapture
 
 def _conf(spark: "SparkSession") -> dict[str, str]:
     conf = spark.sparkContext.getConf().getAll()
-    return {key: value for key, value in conf if key.startswith(PREFIX)}
+    return {key: value for key, value in conf if key.startswith((PREFIX, "spark.openlineage."))}

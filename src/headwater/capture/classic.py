@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.capture.datasets.registries import Registries
 from headwater.capture.datasets.registry import Registry
+from headwater.capture.datasets.trimming import enabled_trimmers
 from headwater.capture.driver import SIGNAL_SECONDS, Driver
 from headwater.capture.endings import Endings
 from headwater.capture.events import Moment, snake
@@ -53,7 +54,8 @@ class Capture:
         if settings.registry_url:
             usual = Registry(settings.registry_url, settings.registry_auth)
         self._registries = Registries(usual)
-        extractor = Extractor(session, self._registries)
+        trimmers = enabled_trimmers(settings.disabled_trimmers)
+        extractor = Extractor(session, self._registries, trimmers)
         # Threads that last: each thread that talks to the JVM costs a connection for good.
         self._worker = Worker(self._guard, "headwater-capture", self._tick)
         self._planner = Worker(self._guard, "headwater-plans")

@@ -1,17 +1,18 @@
 """Builds OpenLineage facets out of what capture knows."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
 
 from headwater.capture.datasets.naming import Dataset
 from headwater.capture.events import PRODUCER, Event, RunName
-from headwater.capture.plan.lineage import Edge
+from headwater.capture.plan.lineage import Edge, Effect, combined
 from headwater.capture.plan.sources import Field
 from headwater.version import __version__
 
 _SPEC = "https://openlineage.io/spec/facets"
+_SUBSET = f"{_SPEC}/1-0-0/BaseSubsetDatasetFacet.json#/$defs/"
 SCHEMAS = {
     name: f"{_SPEC}/{version}/{name}.json#/$defs/{name}"
     for name, version in {
@@ -69,8 +70,27 @@ def symlinks(dataset: Dataset) -> dict[str, Any]:
     )
 
 
-def dataset_json(dataset: Dataset, **facets: Any) -> Event:
-    """A dataset as an event's input or output."""
+def input_json(dataset: Dataset) -> Event:
+    """A dataset as an event's input."""
+    told = _dataset_json(dataset)
+    if dataset.locations:
+        condition = {"type": "location", "locations": list(dataset.locations)}
+        subset = facet(f"{_SUBSET}InputSubsetInputDatasetFacet", inputCondition=condition)
+        told["inputFacets"] = {"subset": subset}
+    return told
+
+
+def output_json(dataset: Dataset, **facets: Any) -> Event:
+    """A dataset as an event's output."""
+    told = _dataset_json(dataset, **facets)
+    if dataset.locations:
+        condition = {"type": "location", "locations": list(dataset.locations)}
+        subset = facet(f"{_SUBSET}OutputSubsetOutputDatasetFacet", outputCondition=condition)
+        told["outputFacets"] = {"subset": subset}
+    return told
+
+
+def _dataset_json(dataset: Dataset, **facets: Any) -> Event:
     found: dict[str, Any] = {}
     if dataset.fields:
         found["schema"] = schema(dataset.fields)
@@ -87,7 +107,7 @@ def with_written(output: Event, written: Written) -> Event:
     told = dict(output)
     if counts:
         statistics = facet(SCHEMAS["OutputStatisticsOutputDatasetFacet"], **counts)
-        told["outputFacets"] = {"outputStatistics": statistics}
+        told["outputFacets"] = {**told.get("outputFacets", {}), "outputStatistics": statistics}
     if written.snapshot is not None:
         version = facet(SCHEMAS["DatasetVersionDatasetFacet"], datasetVersion=written.snapshot)
         told["facets"] = {**output["facets"], "version": version}
@@ -166,9 +186,9 @@ def lease(seconds: float) -> dict[str, Any]:
 def _inputs(edges: Iterable[Edge], datasets: Datasets) -> list[dict[str, Any]]:
     grouped: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for edge in sorted(edges, key=lambda e: (e.origin, e.effect.name, e.masking)):
-        kind, subtype = edge.effect.value
-        for dataset in datasets.get(edge.origin.source, ()):
-            key = (dataset.namespace, dataset.name, edge.origin.field)
+        for dataset, field, effect in _behind(edge, datasets):
+            key = (dataset.namespace, dataset.name, field)
+            kind, subtype = effect.value
             entry = {
                 "type": kind,
                 "subtype": subtype,
@@ -182,6 +202,17 @@ def _inputs(edges: Iterable[Edge], datasets: Datasets) -> list[dict[str, Any]]:
         {"namespace": namespace, "name": name, "field": field, "transformations": entries}
         for (namespace, name, field), entries in grouped.items()
     ]
+
+
+def _behind(edge: Edge, datasets: Datasets) -> Iterator[tuple[Dataset, str, Effect]]:
+    """The columns that an edge comes from: those behind a column, if a database ran a query."""
+    for dataset in datasets.get(edge.origin.source, ()):
+        if dataset.behind is None:
+            yield dataset, edge.origin.field, edge.effect
+            continue
+        for one in dataset.behind:
+            if one.field == edge.origin.field:
+                yield dataset, one.column, combined(one.effect, edge.effect)
 
 
 def _field(name: str, kind: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from headwater.errors import BadSetting
 
 PREFIX = "spark.headwater."
+_TRIMMERS = "spark.openlineage.dataset.disabledTrimmers"
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -29,6 +30,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     registry_url: str | None = None
     registry_auth: str | None = None
     registry_seconds: float = 30.0
+    disabled_trimmers: str = ""
     parent_run_id: str | None = None
     parent_job: str | None = None
     disabled: bool = False
@@ -44,6 +46,8 @@ def read_settings(
 
     """
     found: dict[str, Any] = _from_environment(environ)
+    if _TRIMMERS in conf:
+        found["disabled_trimmers"] = conf[_TRIMMERS]
     for key, value in conf.items():
         # What has another dot belongs to others: `spark.headwater.kafka.bootstrap.servers`.
         if key.startswith(PREFIX) and "." not in key.removeprefix(PREFIX):

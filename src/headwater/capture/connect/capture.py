@@ -18,6 +18,7 @@ from headwater.capture.connect.commands import (
     stream_of,
 )
 from headwater.capture.connect.queries import Queries, Query
+from headwater.capture.datasets.trimming import enabled_trimmers
 from headwater.capture.driver import Driver
 from headwater.capture.endings import Endings
 from headwater.capture.events import JobName, Moment, RunName, snake, tail
@@ -49,6 +50,7 @@ class ConnectCapture:
         log.warning(_TOLD)
         self._spark = cast("Any", spark)
         self._settings, self._ended = settings, ended
+        self._trimmers = enabled_trimmers(settings.disabled_trimmers)
         self._guard = Guard()
         self._finished = threading.Lock()
         name = snake(Path(sys.argv[0]).stem) or "spark"
@@ -84,7 +86,10 @@ class ConnectCapture:
             self._runs.end(run.run_id, Moment.COMPLETE)
         write = stream_of(command)
         if write is not None:
-            self._guard.run("a query's start", lambda: self._started(command, write, answer))
+            self._guard.run(
+                "a query's start",
+                lambda: self._started(command, write.trimmed(self._trimmers), answer),
+            )
         return answer
 
     def _before(self, command: Message) -> list[RunName]:
@@ -94,7 +99,8 @@ class ConnectCapture:
         write = batch_of(command)
         if write is None:
             return []
-        run = self._run(str(uuid.uuid4()), f"write.{tail(write.tail)}")
+        write = write.trimmed(self._trimmers)
+        run = self._run(str(uuid.uuid4()), f"write.{tail(write.target)}")
         self._start(run, write, facets.job_type("BATCH", "SQL_JOB"))
         return [run]
 
@@ -123,8 +129,8 @@ class ConnectCapture:
         self._runs.start(run, kind, parent=self._driver.run, more=found)
         self._runs.describe(
             run.run_id,
-            [facets.dataset_json(one) for one in write.inputs],
-            [facets.dataset_json(one) for one in write.outputs],
+            [facets.input_json(one) for one in write.inputs],
+            [facets.output_json(one) for one in write.outputs],
         )
 
     def _stopping(self) -> None:

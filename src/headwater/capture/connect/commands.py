@@ -7,10 +7,12 @@ nor the columns of anything: those the server finds out.
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from headwater.capture.datasets import naming
 from headwater.capture.datasets.naming import Dataset
+from headwater.capture.datasets.trimming import Trimmer, trim
 
 Message = Any  # of Spark Connect's protocol
 
@@ -25,7 +27,17 @@ class Write(Struct, frozen=True):
     inputs: tuple[Dataset, ...]
     outputs: tuple[Dataset, ...]
     tables: tuple[str, ...]  # that only the server's catalogs know
-    tail: str  # the last words of its job's name
+    table: str = ""  # the one among them that is written
+
+    @property
+    def target(self) -> str:
+        """What is written, for its job's name."""
+        return self.table or (self.outputs[0].name if self.outputs else "")
+
+    def trimmed(self, trimmers: tuple[Trimmer, ...]) -> "Write":
+        """The same write without dates and partitions in the names of folders."""
+        inputs, outputs = trim(self.inputs, trimmers), trim(self.outputs, trimmers)
+        return msgspec.structs.replace(self, inputs=inputs, outputs=outputs)
 
 
 def batch_of(command: Message) -> Write | None:
@@ -69,8 +81,7 @@ def _write(write: Message, path: str, table: str) -> Write:
             tables.append(str(read.named_table.unparsed_identifier))
         else:
             inputs.extend(_source(read.data_source))
-    tail = table or (outputs[0].name if outputs else "")
-    return Write(tuple(dict.fromkeys(inputs)), outputs, tuple(dict.fromkeys(tables)), tail)
+    return Write(tuple(dict.fromkeys(inputs)), outputs, tuple(dict.fromkeys(tables)), table)
 
 
 def _source(source: Message) -> Iterator[Dataset]:

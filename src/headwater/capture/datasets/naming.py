@@ -5,13 +5,18 @@ it, by whatever catalog, reports the same one; a catalog's name for it is a syml
 """
 
 import json
+import logging
 import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import unquote, urlsplit
 
+import msgspec
 from msgspec import Struct
 
+from headwater.capture.datasets.queries import Behind, is_query, read_query
 from headwater.capture.plan.sources import Field
+
+log = logging.getLogger("headwater.capture")
 
 _OBJECT_STORES = {"s3a": "s3", "s3n": "s3", "s3": "s3", "gs": "gs", "gcs": "gs", "oss": "oss"}
 _DEFAULT_PORTS = {
@@ -41,6 +46,8 @@ class Dataset(Struct, frozen=True):
     name: str
     symlinks: tuple[Symlink, ...] = ()
     fields: tuple[Field, ...] = ()
+    locations: tuple[str, ...] = ()  # the parts of it that are read or written, if not all of it
+    behind: tuple[Behind, ...] | None = None  # its columns in a query that the database runs
 
     @property
     def key(self) -> tuple[str, str]:
@@ -131,6 +138,23 @@ def from_options(options: Mapping[str, str], told: tuple[str, ...] = ()) -> tupl
     if "url" in options and "dbtable" in options:
         return (jdbc(options["url"], options["dbtable"]),)
     return (location(options["path"]),) if "path" in options else ()
+
+
+def jdbc_tables(url: str, table_or_query: str, fields: tuple[str, ...]) -> tuple[Dataset, ...]:
+    """The tables that a read by JDBC is of: the one that is named, or those of a query.
+
+    None of a query that cannot be parsed.
+    """
+    if not is_query(table_or_query):
+        return (jdbc(url, table_or_query),)
+    kind = url.removeprefix("jdbc:").partition(":")[0]
+    found = read_query(table_or_query, kind, fields)
+    if found is None:
+        log.warning("a query by JDBC cannot be parsed: the tables that it reads are not known")
+        return ()
+    return tuple(
+        msgspec.structs.replace(jdbc(url, table), behind=behind) for table, behind in found.items()
+    )
 
 
 def jdbc(url: str, table: str) -> Dataset:

@@ -162,6 +162,14 @@ def changed(edges: Iterable[Edge], effect: Effect, *, masking: bool = False) -> 
     return frozenset(_changed(edges, effect, masking))
 
 
+def combined(first: Effect, second: Effect) -> Effect:
+    """The effect of two steps: an indirect one stays so, of direct ones the graver counts."""
+    for effect in (second, first):
+        if not effect.direct:
+            return effect
+    return max(first, second, key=_RANK.__getitem__)
+
+
 def merge(columns: Iterable[Column]) -> Column:
     """One column that may be any of `columns`, as in a union or the branches of a condition."""
     listed = list(columns)

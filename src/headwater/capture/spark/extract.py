@@ -4,11 +4,13 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from headwater.capture import facets
 from headwater.capture.datasets.naming import Dataset
 from headwater.capture.datasets.registries import Registries
+from headwater.capture.datasets.trimming import Trimmer, merge, trim
 from headwater.capture.events import Event
 from headwater.capture.plan import PlanLineage, analyze
 from headwater.capture.plan.lineage import Column, Edge
@@ -37,11 +39,12 @@ class Described(Struct, frozen=True):
 
     def inputs(self) -> list[Event]:
         """The input datasets of an event, each once."""
-        found: dict[tuple[str, str], Dataset] = {}
-        for index, datasets in sorted(self.datasets.items()):
-            for dataset in datasets:
-                found.setdefault(dataset.key, self._with_topic_fields(index, dataset))
-        return [facets.dataset_json(dataset) for dataset in found.values()]
+        found = merge(
+            self._with_topic_fields(index, dataset)
+            for index, datasets in sorted(self.datasets.items())
+            for dataset in datasets
+        )
+        return [facets.input_json(dataset) for dataset in found]
 
     def outputs(self) -> list[Event]:
         """The output datasets of an event, with their column lineage."""
@@ -49,7 +52,7 @@ class Described(Struct, frozen=True):
             return []
         columns = [(name, self.lineage.inputs(c)) for name, c in self.columns()]
         lineage = facets.column_lineage(columns, self.lineage.relation.rows, self.datasets)
-        return [facets.dataset_json(one, columnLineage=lineage) for one in self.written]
+        return [facets.output_json(one, columnLineage=lineage) for one in self.written]
 
     def columns(self) -> list[tuple[str, Column]]:
         """The output's columns; a topic's are the fields of the record that is written."""
@@ -97,9 +100,11 @@ def record_columns(columns: Iterable[tuple[str, Column]]) -> Iterable[tuple[str,
 class Extractor:
     """Describes the queries of one session."""
 
-    def __init__(self, session: Java, registries: Registries) -> None:
+    def __init__(
+        self, session: Java, registries: Registries, trimmers: tuple[Trimmer, ...]
+    ) -> None:
         catalogs = Catalogs(session)
-        self._registries = registries
+        self._registries, self._trimmers = registries, trimmers
         self._leaves = Leaves(catalogs, registries)
         self._sinks = Sinks(catalogs, self._leaves)
 
@@ -145,12 +150,18 @@ class Extractor:
 
     def _inputs(self, plan: Java, lineage: PlanLineage) -> dict[int, tuple[Dataset, ...]]:
         found = self._leaves.datasets(plan, lineage.sources)
-        return {index: tuple(map(self._registered, datasets)) for index, datasets in found.items()}
+        return {
+            index: tuple(map(self._registered, trim(datasets, self._trimmers)))
+            for index, datasets in found.items()
+        }
 
     def _written(
         self, found: tuple[Dataset, ...], plan: Java, lineage: PlanLineage
     ) -> tuple[Dataset, ...]:
-        return tuple(self._registered(_with_schema(one, plan, lineage)) for one in found)
+        return tuple(
+            self._registered(_with_schema(one, plan, lineage))
+            for one in trim(found, self._trimmers)
+        )
 
     def _registered(self, dataset: Dataset) -> Dataset:
         """A topic with the schema that the registry has for it."""
@@ -176,4 +187,4 @@ def _with_schema(output: Dataset, plan: Java, lineage: PlanLineage) -> Dataset:
         names = {name for name, _ in lineage.columns}
         listed = json.loads(str(plan.schema().json()))["fields"]
         fields = tuple(Field(f["name"], f["type"]) for f in listed if f["name"] in names)
-    return Dataset(output.namespace, output.name, output.symlinks, fields)
+    return msgspec.structs.replace(output, fields=fields)

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator, Mapping
 
+import msgspec
+
 from headwater.capture.datasets import naming
 from headwater.capture.datasets.naming import Dataset
 from headwater.capture.datasets.registries import Registries
@@ -42,7 +44,8 @@ class Leaves:
                 continue
             fields = sources[index].fields
             found[index] = tuple(
-                Dataset(d.namespace, d.name, d.symlinks, d.fields or fields) for d in self.of(leaf)
+                d if d.behind is not None else msgspec.structs.replace(d, fields=d.fields or fields)
+                for d in self.of(leaf)
             )
         return found
 
@@ -128,7 +131,8 @@ class Leaves:
         kind = class_name(relation)
         if kind == "JDBCRelation":
             options = relation.jdbcOptions()
-            return [naming.jdbc(str(options.url()), str(options.tableOrQuery()))]
+            fields = tuple(map(str, leaf.schema().fieldNames()))
+            return [*naming.jdbc_tables(str(options.url()), str(options.tableOrQuery()), fields)]
         if kind == "KafkaRelation":
             return self._topics(string_map(private_field(relation, "sourceOptions")))
         # Files, also those of formats with a relation of their own, such as Delta's.
