@@ -15,20 +15,26 @@ from headwater.capture.official import with_listener
 
 
 def observe_sessions() -> None:
-    """From now on, attach to every session that `getOrCreate` gives out."""
+    """From now on, attach to every session that is built, or made from a context."""
     from pyspark.sql import SparkSession  # noqa: PLC0415 - the user's Spark, or none at all
 
     from headwater.capture.attach import attach  # noqa: PLC0415
 
     builder: Any = SparkSession.Builder
-    original, guard = builder.getOrCreate, Guard()
+    kind: Any = SparkSession
+    original, initialize, guard = builder.getOrCreate, kind.__init__, Guard()
 
     def get_or_create(self: Any) -> SparkSession:
         session: SparkSession = original(self)
         guard.run("attaching to a session", lambda: attach(session))
         return session
 
+    def init(self: Any, *arguments: Any, **more: Any) -> None:
+        initialize(self, *arguments, **more)
+        guard.run("attaching to a session", lambda: attach(self))
+
     builder.getOrCreate = get_or_create
+    kind.__init__ = init
 
 
 def install_official(jar: str) -> None:

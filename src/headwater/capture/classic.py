@@ -21,9 +21,12 @@ from headwater.capture.settings import Settings
 from headwater.capture.spark.batches import Batches
 from headwater.capture.spark.executions import Executions
 from headwater.capture.spark.extract import Extractor
+from headwater.capture.spark.handovers import Handovers
 from headwater.capture.spark.hooks import Hooks
 from headwater.capture.spark.jvm import Java
 from headwater.capture.spark.listeners import ActionListener
+from headwater.capture.spark.observer import GuardedObserver
+from headwater.capture.spark.rdds import RddSaves
 from headwater.capture.spark.streams import Streams
 from headwater.capture.worker import Worker
 
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 
 # How long the end of a query waits for what Spark still has to tell of its writes.
 _TOLD_SECONDS = 1.0
+# Exit codes of a JVM that was asked to end: by SIGHUP, SIGINT, SIGTERM.
+_ENDED_BY_SOMEONE = frozenset({129, 130, 143, -1, -2, -15})
 
 
 class Capture:
@@ -55,7 +60,8 @@ class Capture:
             usual = Registry(settings.registry_url, settings.registry_auth)
         self._registries = Registries(usual)
         trimmers = enabled_trimmers(settings.disabled_trimmers)
-        extractor = Extractor(session, self._registries, trimmers)
+        handovers = Handovers()
+        extractor = Extractor(session, self._registries, trimmers, handovers)
         # Threads that last: each thread that talks to the JVM costs a connection for good.
         self._worker = Worker(self._guard, "headwater-capture", self._tick)
         self._planner = Worker(self._guard, "headwater-plans")
@@ -67,14 +73,16 @@ class Capture:
         self._batches = Batches(
             session, self._runs, extractor, self._streams, self._parts.parent_of, executions
         )
-        self._hooks = Hooks(
-            spark,
-            ActionListener(self._batches, self._worker),
-            on_stop=self._context_stopping,
-            on_query_start=self._query_started,
-            on_query_stop=self._streams.stopping,
-            on_query_end=self._query_over,
+        observer = GuardedObserver(
+            self._guard,
+            self._streams,
+            handovers,
+            RddSaves(self._runs, extractor, self._worker, application),
+            on_query_over=self._query_over,
+            on_session=self._session_made,
         )
+        action = ActionListener(self._batches, self._worker)
+        self._hooks = Hooks(spark, action, observer, on_stop=self._context_stopping)
         self._endings = Endings(self._driver)
         self._asked_at = time.monotonic()
         self._ready.set()
@@ -104,15 +112,12 @@ class Capture:
         self._driver.emitter.close()
         self._ended()
 
-    def _query_started(self, query: Java) -> None:
-        self._guard.run("a query's start", lambda: self._streams.started(query))
-
     def _query_over(self, run_id: str) -> None:
-        def note() -> None:
-            if not self._streams.over(run_id):
-                self._worker.do("a look", self._look)
+        if not self._streams.over(run_id):
+            self._worker.do("a look", self._look)
 
-        self._guard.run("a query's end", note)
+    def _session_made(self, session: Java) -> None:
+        self._hooks.listen(session)
 
     def _look(self) -> None:
         """See which queries are over; what Spark has told of their writes goes before that."""
@@ -160,6 +165,8 @@ class Capture:
         code = self._hooks.jvm_exit_code()
         if code is None:
             return
+        # A notebook's kernel that is shut down takes its JVM along by SIGTERM.
+        moment = Moment.ABORT if code in _ENDED_BY_SOMEONE else Moment.FAIL
         reason = f"the driver's JVM ended with code {code}"
         for run in self._runs.living():
-            self._runs.end(run.run_id, Moment.FAIL, reason)
+            self._runs.end(run.run_id, moment, reason)

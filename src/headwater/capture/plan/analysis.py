@@ -1,12 +1,13 @@
 """The front of plan reading: the JSON of one analyzed plan in, its column lineage out."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from msgspec import Struct
 
 from headwater.capture.plan.lineage import Column, Edge, Edges, Effect, Note, Relation
-from headwater.capture.plan.reader import ExpressionRule, Ids, Reader, RelationRule
+from headwater.capture.plan.reader import ExpressionRule, Ids, Reader, RelationRule, moved
+from headwater.capture.plan.reader import opaque as opaque_relation
 from headwater.capture.plan.rules import (
     basic,
     combining,
@@ -87,8 +88,9 @@ class PlanLineage(Struct, frozen=True):
 def analyze(plan: str | Node, handed: "Mapping[Ids, PlanLineage] | None" = None) -> PlanLineage:
     """The column lineage of an analyzed plan, as `toJSON()` wrote it.
 
-    `handed` are the streaming queries that hand their micro-batches to a function, by the
-    ids of their output: where a plan reads such a micro-batch, it goes on from that query.
+    `handed` are plans whose rows other plans read, such as a streaming query that hands its
+    micro-batches to a function, by the ids of their output: a plan that reads such rows goes
+    on from there.
     """
     root = parse(plan) if isinstance(plan, str) else plan
     lazy = subqueries.LAZY | writes.LAZY
@@ -102,6 +104,19 @@ def analyze(plan: str | Node, handed: "Mapping[Ids, PlanLineage] | None" = None)
         reader.row_notes,
         frozenset(reader.adopted),
     )
+
+
+def through_python(
+    lineages: Iterable[PlanLineage], output: Iterable[tuple[int, str]]
+) -> PlanLineage:
+    """The lineage of rows that passed through Python: each column depends on everything."""
+    sources: list[Source] = []
+    relations = []
+    for lineage in lineages:
+        sources += [source for source in lineage.sources if source not in sources]
+        relations.append(moved(lineage.relation, [sources.index(one) for one in lineage.sources]))
+    note = Note("opaque", "rows that passed through Python")
+    return PlanLineage(tuple(sources), opaque_relation(tuple(relations), output, note))
 
 
 def _table(tables: tuple[Mapping[str, R], ...]) -> dict[str, R]:

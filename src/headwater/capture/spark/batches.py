@@ -18,7 +18,7 @@ from headwater.capture.plan.rules.writes import LAZY as WRITES
 from headwater.capture.runs import Runs
 from headwater.capture.spark.executions import MICRO_BATCH, Executions
 from headwater.capture.spark.extract import Described, Extractor
-from headwater.capture.spark.jvm import Java, call, class_name, message, stack_trace
+from headwater.capture.spark.jvm import Java, call, class_name, message, seq, stack_trace
 from headwater.capture.spark.streams import Streams
 from headwater.capture.spark.written import written
 
@@ -90,9 +90,13 @@ class Batches:
             self._recent.append((at, begun.key))
             self._end(begun.run, execution, duration_ns, error)
             return
-        plan = call(execution, "analyzed")
-        if plan is None or class_name(plan) not in WRITES:
-            return
+        for plan in _writes(call(execution, "analyzed")):
+            self._report(plan, execution, duration_ns, error, at)
+
+    def _report(
+        self, plan: Java, execution: Java, duration_ns: int, error: Java | None, at: float
+    ) -> None:
+        """Report a write that is over, from its beginning."""
         session = call(execution, "sparkSession")
         described, adopted = self._extractor.batch(plan, self._streams.handing_over(session))
         if adopted:
@@ -103,7 +107,8 @@ class Batches:
             return
         self._recent.append((at, output.key))
         ago = timedelta(seconds=time.monotonic() - at, microseconds=duration_ns / 1_000)
-        run = self._start(execution, session, described, output, datetime.now(UTC) - ago)
+        node = _node_name(execution, plan)
+        run = self._start(node, session, described, output, datetime.now(UTC) - ago)
         self._runs.describe(run.run_id, described.inputs(), described.outputs(), tell=False)
         self._end(run, execution, duration_ns, error)
 
@@ -118,7 +123,7 @@ class Batches:
             return
         began = self._executions.began_at(number)
         at = datetime.fromtimestamp(began, UTC) if began is not None else None
-        run = self._start(execution, session, described, output, at)
+        run = self._start(_node_name(execution, plan), session, described, output, at)
         self._under_way[identity] = Write(number, run, output.key)
         self._runs.describe(run.run_id, described.inputs(), described.outputs())
 
@@ -135,14 +140,14 @@ class Batches:
 
     def _start(
         self,
-        execution: Java,
+        node: str,
         session: Java,
         described: Described,
         output: Dataset,
         at: datetime | None,
     ) -> RunName:
         parent = self._parent_of(session)
-        run = RunName(str(uuid.uuid4()), _job(execution, output, parent.job))
+        run = RunName(str(uuid.uuid4()), _job(node, output, parent.job))
         notes = described.notes()
         self._runs.start(
             run,
@@ -185,8 +190,24 @@ class Batches:
         return any(key == output.key and at >= started for at, key in self._recent)
 
 
-def _job(execution: Java, output: Dataset, parent: JobName) -> JobName:
-    node = str(execution.sparkPlan().nodeName())
+def _writes(plan: Java | None) -> list[Java]:
+    """The commands of a plan that write: the plan itself, or each of `FROM … INSERT … INSERT …`."""
+    if plan is None:
+        return []
+    if class_name(plan) == "Union":
+        children = seq(plan.children())
+        return children if all(class_name(child) in WRITES for child in children) else []
+    return [plan] if class_name(plan) in WRITES else []
+
+
+def _node_name(execution: Java, plan: Java) -> str:
+    """What Spark's physical plan calls a write."""
+    if execution.analyzed().equals(plan):
+        return str(execution.sparkPlan().nodeName())
+    return f"Execute {class_name(plan)}"  # one of several commands of an execution
+
+
+def _job(node: str, output: Dataset, parent: JobName) -> JobName:
     # The catalog's name of a table, if it has one.
     suffix = word(output.symlinks[0].name) if output.symlinks else tail(output.name)
     return JobName(parent.namespace, f"{parent.name}.{snake(node)}.{suffix}")

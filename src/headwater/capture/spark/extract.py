@@ -8,19 +8,24 @@ import msgspec
 from msgspec import Struct
 
 from headwater.capture import facets
+from headwater.capture.datasets import naming
 from headwater.capture.datasets.naming import Dataset
 from headwater.capture.datasets.registries import Registries
 from headwater.capture.datasets.trimming import Trimmer, merge, trim
 from headwater.capture.events import Event
 from headwater.capture.plan import PlanLineage, analyze
+from headwater.capture.plan.analysis import through_python
 from headwater.capture.plan.lineage import Column, Edge
 from headwater.capture.plan.reader import Ids
 from headwater.capture.plan.sources import Field
 from headwater.capture.spark.catalogs import Catalogs
-from headwater.capture.spark.jvm import Java, call
-from headwater.capture.spark.leaves import Leaves
+from headwater.capture.spark.handovers import Handovers
+from headwater.capture.spark.jvm import Java, call, class_name
+from headwater.capture.spark.leaves import Leaves, ids_of
 from headwater.capture.spark.sinks import Sinks
 
+_HOLDS_ROWS = frozenset({"LogicalRDD", "ExternalRDD", "LocalRelation"})
+_MOST_HANDOVERS = 20  # of a chain, one after the other
 # Columns that address a record on its way into Kafka and are no part of it.
 _ENVELOPE = frozenset({"topic", "partition", "headers"})
 
@@ -101,10 +106,15 @@ class Extractor:
     """Describes the queries of one session."""
 
     def __init__(
-        self, session: Java, registries: Registries, trimmers: tuple[Trimmer, ...]
+        self,
+        session: Java,
+        registries: Registries,
+        trimmers: tuple[Trimmer, ...],
+        handovers: Handovers,
     ) -> None:
         catalogs = Catalogs(session)
         self._registries, self._trimmers = registries, trimmers
+        self._handovers = handovers
         self._leaves = Leaves(catalogs, registries)
         self._sinks = Sinks(catalogs, self._leaves)
 
@@ -125,15 +135,54 @@ class Extractor:
         self, plan: Java, handed: Mapping[Ids, Described]
     ) -> tuple[Described, frozenset[Ids]]:
         """A batch write; the second part names the streaming queries it continues."""
-        lineages = {ids: described.lineage for ids, described in handed.items()}
-        lineage = analyze(str(plan.toJSON()), lineages)
-        datasets = self._inputs(plan, lineage)
-        for ids in lineage.adopted:
-            datasets |= _adopted(handed[ids], lineage)
+        described = self._read(plan, handed)
+        lineage = described.lineage
         found = self._sinks.of_command(plan, lineage.texts("topic"))
         query = call(plan, "query") or call(plan, "target") or plan
         written = self._written(found, query, lineage)
-        return Described(lineage, datasets, written), lineage.adopted
+        adopted = lineage.adopted & handed.keys()
+        return Described(lineage, described.datasets, written), adopted
+
+    def rdd(self, rdd: Java, place: str) -> Described:
+        """A write of an RDD's records into files."""
+        plans, files = list[Described](), list[Dataset]()
+        for plan, places in self._handovers.ancestors(rdd):
+            plans += [self._read(plan, {})] if plan is not None else []
+            files += map(naming.location, places)
+        behind = _together(plans, ())
+        datasets = {**behind.datasets, len(behind.lineage.sources): trim(files, self._trimmers)}
+        written = trim([naming.location(place)], self._trimmers)
+        return Described(behind.lineage, datasets, written)
+
+    def _read(self, plan: Java, handed: Mapping[Ids, Described], depth: int = 0) -> Described:
+        """A plan with what its rows were before they were handed over."""
+        known = {**self._handed_over(plan, depth), **handed}
+        lineages = {ids: described.lineage for ids, described in known.items()}
+        lineage = analyze(str(plan.toJSON()), lineages)
+        datasets = self._inputs(plan, lineage)
+        for ids in lineage.adopted:
+            datasets |= _adopted(known[ids], lineage)
+        return Described(lineage, datasets)
+
+    def _handed_over(self, plan: Java, depth: int) -> dict[Ids, Described]:
+        """What is behind the leaves of a plan whose rows came from another plan."""
+        found: dict[Ids, Described] = {}
+        if depth > _MOST_HANDOVERS:
+            return found
+        for leaf in self._leaves.all(plan):
+            if class_name(leaf) not in _HOLDS_ROWS:
+                continue
+            same = self._handovers.unchanged(leaf)
+            if same is not None:
+                found[ids_of(leaf)] = self._read(same, {}, depth + 1)
+                continue
+            plans = self._handovers.through_python(leaf)
+            if plans:
+                behind = [self._read(one, {}, depth + 1) for one in plans]
+                names = map(str, leaf.schema().fieldNames())
+                output = tuple(zip(ids_of(leaf), names, strict=True))
+                found[ids_of(leaf)] = _together(behind, output)
+        return found
 
     def table(self, plan: Java) -> Java | None:
         """The table that a batch write is into, where a catalog plugin has it."""
@@ -169,6 +218,15 @@ class Extractor:
             return dataset
         fields = self._registries.fields(dataset)
         return Dataset(dataset.namespace, dataset.name, fields=fields or dataset.fields)
+
+
+def _together(plans: list[Described], output: tuple[tuple[int, str], ...]) -> Described:
+    """Several plans whose rows passed through Python."""
+    lineage = through_python((plan.lineage for plan in plans), output)
+    datasets: dict[int, tuple[Dataset, ...]] = {}
+    for plan in plans:
+        datasets |= _adopted(plan, lineage)
+    return Described(lineage, datasets)
 
 
 def _adopted(described: Described, lineage: PlanLineage) -> dict[int, tuple[Dataset, ...]]:

@@ -38,8 +38,8 @@ class Leaves:
         """The datasets of each source of a plan, by the source's position."""
         wanted = {source.ids: index for index, source in enumerate(sources)}
         found: dict[int, tuple[Dataset, ...]] = {}
-        for leaf in self._leaves(plan):
-            index = wanted.get(_ids(leaf))
+        for leaf in self.all(plan):
+            index = wanted.get(ids_of(leaf))
             if index is None or index in found:
                 continue
             fields = sources[index].fields
@@ -64,7 +64,7 @@ class Leaves:
             return self._v2(leaf)
         return []
 
-    def _leaves(self, plan: Java) -> Iterator[Java]:
+    def all(self, plan: Java) -> Iterator[Java]:
         """Leaves of a plan and of every subquery in it, and of a command's query."""
         pending, seen = [plan], set[int]()
         while pending:
@@ -153,8 +153,8 @@ def table_name(identifier: Java) -> str:
     return ".".join(parts)
 
 
-def _ids(leaf: Java) -> tuple[int, ...]:
-    """The ids of a leaf's output, out of one call: `name#12L` for each attribute."""
-    text = str(leaf.output().mkString("\0"))
+def ids_of(plan: Java) -> tuple[int, ...]:
+    """The ids of a plan's output, out of one call: `name#12L` for each attribute."""
+    text = str(plan.output().mkString("\0"))
     found = (_ID.search(part) for part in text.split("\0") if part)
     return tuple(int(match[1]) for match in found if match)

@@ -13,19 +13,22 @@ def _read(
 
 
 def _made_up(
-    _: Reader, node: Node, _inputs: tuple[Relation, ...], _outer: Scope | None
+    reader: Reader, node: Node, _inputs: tuple[Relation, ...], _outer: Scope | None
 ) -> Relation:
-    return made_up(node)
+    """Rows that the driver holds: those of a plan that were handed over, or constants."""
+    return _handed(reader, node) or made_up(node)
 
 
 def _rdd(
     reader: Reader, node: Node, _inputs: tuple[Relation, ...], _outer: Scope | None
 ) -> Relation:
-    """Rows from an RDD: those of the query that handed its micro-batch over, or unknown."""
-    given = reader.adopt(tuple(expr_id(attribute) for attribute in node.trees("output")))
-    if given is not None:
-        return given
-    return noted(made_up(node), Note("unknown", f"rows of an RDD ({node.type_name})"))
+    """Rows from an RDD: those of a plan that were handed over, or unknown."""
+    unknown = Note("unknown", f"rows of an RDD ({node.type_name})")
+    return _handed(reader, node) or noted(made_up(node), unknown)
+
+
+def _handed(reader: Reader, node: Node) -> Relation | None:
+    return reader.adopt(tuple(expr_id(attribute) for attribute in node.trees("output")))
 
 
 RULES: dict[str, RelationRule] = {

@@ -1,0 +1,72 @@
+"""Takes in what an application does through PySpark, and never lets a fault of capture out."""
+
+from collections.abc import Callable
+from typing import Any
+
+from headwater.capture.guard import Guard
+from headwater.capture.spark.handovers import Handovers
+from headwater.capture.spark.jvm import Java
+from headwater.capture.spark.rdds import RddSaves
+from headwater.capture.spark.streams import Streams
+
+
+class GuardedObserver:
+    """What the wrappers of PySpark's classes call."""
+
+    def __init__(
+        self,
+        guard: Guard,
+        streams: Streams,
+        handovers: Handovers,
+        saves: RddSaves,
+        *,
+        on_query_over: Callable[[str], object],
+        on_session: Callable[[Java], object],
+    ) -> None:
+        self._guard, self._streams = guard, streams
+        self._handovers, self._saves = handovers, saves
+        self._on_query_over, self._on_session = on_query_over, on_session
+
+    def query_started(self, query: Java) -> None:
+        """A streaming query has started."""
+        self._guard.run("a query's start", lambda: self._streams.started(query))
+
+    def query_stopping(self, run_id: str) -> None:
+        """Someone stops a query."""
+        self._streams.stopping(run_id)
+
+    def query_over(self, run_id: str) -> None:
+        """Someone has waited for a query that is over, or has stopped it."""
+        self._guard.run("a query's end", lambda: self._on_query_over(run_id))
+
+    def session_made(self, session: Java) -> None:
+        """Another session of the same context was made."""
+        self._guard.run("a new session", lambda: self._on_session(session))
+
+    def frame_checkpointed(self, frame: Any) -> None:
+        """A frame is checkpointed."""
+        self._guard.run("a checkpoint", lambda: self._handovers.checkpointed(frame))
+
+    def frame_as_rdd(self, frame: Any, rdd: Any) -> None:
+        """A frame's rows are used as an RDD."""
+        self._guard.run("an RDD", lambda: self._handovers.as_rdd(frame, rdd))
+
+    def frame_as_pandas(self, frame: Any, result: Any) -> None:
+        """A frame's rows are used as a pandas frame."""
+        self._guard.run("a pandas frame", lambda: self._handovers.as_pandas(frame, result))
+
+    def frame_made(self, data: Any, frame: Any) -> None:
+        """A frame was made from data of the driver."""
+        self._guard.run("a frame", lambda: self._handovers.from_pandas(data, frame))
+
+    def save_started(self, rdd: Any, method: str, place: str) -> str:
+        """An RDD's records are about to be written."""
+        run_ids: list[str] = []
+        self._guard.run(
+            "an RDD's save", lambda: run_ids.append(self._saves.started(rdd, method, place))
+        )
+        return run_ids[0] if run_ids else ""
+
+    def save_ended(self, run_id: str, error: BaseException | None) -> None:
+        """They are written, or could not be."""
+        self._guard.run("an RDD's end", lambda: self._saves.ended(run_id, error))
