@@ -89,6 +89,7 @@ def under_way(app: Application, server: ServerProcess, namespace: str) -> None:
         ("raise", "an uncaught exception", 1),
         ("stop", "`spark.stop()`", 0),
         ("kill the jvm", "the JVM is killed", 0),
+        ("terminate the jvm", "the JVM is ended by SIGTERM", 0),
     ],
 )
 def test_end_of_the_driver(
@@ -138,6 +139,18 @@ def test_killed_driver_is_ended_by_its_lease(
     ids = [told_of[0]["run"]["runId"] for told_of in runs]
     until(lambda: all(_state(server, run) == "ABORTED" for run in ids), 120, server.log)
     told(_row(server, "SIGKILL", "SIGKILL; the server ends the leases"))
+
+
+def test_a_second_context_is_reported_once(tmp_path: Path, server: ServerProcess) -> None:
+    with running(tmp_path, server.url, *python("again.py"), OPENLINEAGE_NAMESPACE="again") as app:
+        assert app.exit_code() == 0, app.text()
+    told = [event for event in events(server.api) if event["job"]["namespace"] == "again"]
+    for name in ("first", "second", "first_b", "second_b"):
+        found = [event for event in told if event["job"]["name"].endswith(name)]
+        assert cell(found) == "START RUNNING COMPLETE" or (
+            name.endswith("_b") and cell(found) == "START COMPLETE"
+        )
+        assert len({event["run"]["runId"] for event in found}) == 1
 
 
 def _state(server: ServerProcess, run: str) -> str:

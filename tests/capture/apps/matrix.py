@@ -53,7 +53,10 @@ if how == "exit":
     sys.exit(3)
 if how == "stop":
     spark.stop()
+gateway: Any = spark.sparkContext._gateway
 if how == "kill the jvm":
-    gateway: Any = spark.sparkContext._gateway
     gateway.proc.kill()
+    gateway.proc.wait()
+if how == "terminate the jvm":  # as a notebook's kernel does that is shut down
+    gateway.proc.terminate()
     gateway.proc.wait()
