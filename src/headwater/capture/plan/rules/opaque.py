@@ -1,6 +1,6 @@
 """Rules for nodes that run the user's own code over whole rows: all outputs see all inputs."""
 
-from headwater.capture.plan.lineage import Edges, Effect, Note, Relation, changed
+from headwater.capture.plan.lineage import Column, Edges, Effect, Note, Relation, changed
 from headwater.capture.plan.reader import Reader, RelationRule, Scope, opaque
 from headwater.capture.plan.rules.basic import replace, stateful
 from headwater.capture.plan.sources import expr_id
@@ -20,7 +20,6 @@ _PYTHON = (
     "FlatMapGroupsInPandasWithState",
     "TransformWithStateInPySpark",
     "TransformWithStateInPandas",
-    "AttachDistributedSequence",
     "ScriptTransformation",
 )
 # What Spark 3.5 calls them.
@@ -79,6 +78,17 @@ def _typed_filter(
     return Relation(columns, child.rows, child.presence | origins, child.watermark, child.streaming)
 
 
+def _sequence(
+    _: Reader, node: Node, inputs: tuple[Relation, ...], _outer: Scope | None
+) -> Relation:
+    """The index of pandas-on-Spark: a number for each row, before the columns that are there."""
+    attribute = node.tree("sequenceAttr")
+    index = (
+        () if attribute is None else ((expr_id(attribute), str(attribute.get("name")), Column()),)
+    )
+    return replace(inputs[0], (*index, *inputs[0].columns))
+
+
 def _object(node: Node) -> list[tuple[int, str]]:
     attribute = node.tree("outputObjAttr")
     return [] if attribute is None else [(expr_id(attribute), str(attribute.get("name")))]
@@ -87,4 +97,5 @@ def _object(node: Node) -> list[tuple[int, str]]:
 RULES: dict[str, RelationRule] = {
     **dict.fromkeys((*_PYTHON, *_TYPED), _user_code),
     "TypedFilter": _typed_filter,
+    "AttachDistributedSequence": _sequence,
 }
