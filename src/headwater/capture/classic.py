@@ -143,7 +143,8 @@ class Capture:
         if not self._ready.is_set():
             return
         self._notice_dead_jvm()
-        if self._hooks.jvm_exit_code() is None:
+        # The JVM outlives a context: what runs in it may be the next one's.
+        if self._hooks.is_installed and self._hooks.jvm_exit_code() is None:
             self._guard.run("a look", self._look)
             self._guard.run("writes under way", self._batches.poll)
         if self._registries and self._registry_is_due():

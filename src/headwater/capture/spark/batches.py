@@ -34,6 +34,9 @@ _WRAPPERS = frozenset(
     }
 )
 
+# What Spark says of the jobs that run while a signal ends its JVM.
+_SHUT_DOWN = "SparkContext was shut down"
+
 # How long the end of a write may be on its way from Spark to its listeners.
 _UNTOLD_SECONDS = 60.0
 
@@ -161,7 +164,9 @@ class Batches:
     def _end(self, run: RunName, execution: Java, duration_ns: int, error: Java | None) -> None:
         """The end of a write, with what it has left."""
         if error is not None:
-            self._runs.end(run.run_id, Moment.FAIL, message(error), stack_trace(error))
+            text = message(error)
+            moment = Moment.ABORT if _SHUT_DOWN in text else Moment.FAIL
+            self._runs.end(run.run_id, moment, text, stack_trace(error))
             return
         with contextlib.suppress(Py4JError, PySparkException):  # it has ended, come what may
             table = self._extractor.table(execution.analyzed())

@@ -37,6 +37,7 @@ class Hooks:
         self._stop = context.stop
         context.stop = self._wrap_stop(on_stop)
         self._api = PythonApi(observer)
+        self.is_installed = True
 
     def listen(self, session: Java) -> None:
         """Be told of a session's batch actions: each session has listeners of its own."""
@@ -59,6 +60,7 @@ class Hooks:
 
     def remove(self) -> None:
         """Put everything back, and take the listener out of what still is there."""
+        self.is_installed = False
         self._api.remove()
         self._context.__dict__.pop("stop", None)
         if self.jvm_exit_code() is not None or self._context._jsc is None:
