@@ -276,7 +276,8 @@ def _fault(task: _Task, error: Exception) -> Exception:
     """What a task that cannot be done is told; of events, that they are refused."""
     if not task.events or isinstance(error, HeadwaterError):
         return error
-    _log.error("events could not be stored", exc_info=error)
+    if len(task.events) == 1:  # of several, each is tried alone next
+        _log.error("an event could not be stored", exc_info=error)
     reason = str(error).partition("\n")[0]  # what follows repeats the row
     return EventNotStored(f"{type(error).__name__}: {reason}"[:500])
 
