@@ -15,7 +15,8 @@ from headwater.server.settings import Settings
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[TestClient[ASGIApp]]:
     """A server with the page as it was built."""
-    with TestClient[ASGIApp](make_app(Settings(store=f"sqlite:///{tmp_path}/page.db"))) as found:
+    app = make_app(Settings(store=f"sqlite:///{tmp_path}/page.db"))
+    with TestClient[ASGIApp](app, base_url="http://127.0.0.1") as found:
         yield found
 
 
@@ -66,7 +67,9 @@ def test_only_our_own_scripts_may_run(client: TestClient[ASGIApp]) -> None:
 
 def test_a_page_that_was_not_built_says_how_to_build_it(tmp_path: Path) -> None:
     app = make_app(Settings(store=f"sqlite:///{tmp_path}/page.db"))
-    with TestClient[ASGIApp](served.page(app, tmp_path / "nothing")) as client:
+    with TestClient[ASGIApp](
+        served.page(app, tmp_path / "nothing"), base_url="http://127.0.0.1"
+    ) as client:
         answer = client.get("/")
         assert (answer.status_code, "make setup" in answer.text) == (503, True)
         assert client.get("/health").status_code == 200
