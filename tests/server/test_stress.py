@@ -60,7 +60,8 @@ def _known(api: Api) -> dict[str, str]:
     }
     return {
         **versions, "namespace /jobs": "jobs", "namespace /datasets": "db",
-        "name /namespaces/{name}": "db", "name /sources/": "default", "name /pipelines/": "none",
+        "name /namespaces/{name}": "db", "name /sources/": "default", "name /resolve": "table",
+        "name /pipelines/": "none",
         "name /jobs/": "job_0", "name /datasets/": "table", "run_id": run_id("run 0"),
         "runId": run_id("run 0"), "nodeId /column-lineage": "datasetField:db:table:column_7",
         "nodeId": "dataset:db:table", "type": "run", "q": "column", "snapshot": "1",

@@ -200,7 +200,13 @@ def is_absent(raw: "Raw | bytes") -> bool:
 def text_of(facets: Facets, name: str, key: str) -> str | None:
     """A string inside a facet, read leniently: None where there is none."""
     raw = facets.get(name)
-    return None if raw is None else _texts(bytes(raw)).get(key)
+    if raw is None:
+        return None
+    text = bytes(raw)
+    return (_texts(text) if len(text) <= _SMALL else _texts.__wrapped__(text)).get(key)
+
+
+_SMALL = 2048  # bytes of a facet that is kept at hand
 
 
 @lru_cache(maxsize=4096)

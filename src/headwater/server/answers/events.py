@@ -26,8 +26,8 @@ class Window(NamedTuple):
     run: bytes | None = None
 
 
-def events(reading: Reading, window: Window) -> tuple[list[bytes], int]:
-    """The bodies of a window of events, and how many it has in all."""
+def find_events(reading: Reading, window: Window) -> tuple[list[int], int]:
+    """The numbers of a window of events, and how many there are in all."""
     where, params = f"time >= ? AND time < ?{KINDS[window.kind]}", [window.after, window.before]
     if window.run is not None:
         where += " AND run = (SELECT id FROM run WHERE uuid = ?)"
@@ -37,9 +37,13 @@ def events(reading: Reading, window: Window) -> tuple[list[bytes], int]:
         f"SELECT seq FROM event WHERE {where} ORDER BY time {order}, seq {order} LIMIT ? OFFSET ?",
         *params, window.limit, window.offset,
     )  # fmt: skip
-    seqs = [row[0] for row in rows]
+    return [row[0] for row in rows], _count(reading, window, where, params)
+
+
+def read_events(reading: Reading, seqs: list[int]) -> list[bytes]:
+    """The bodies of events, as they came; without those that were let go of meanwhile."""
     bodies = read_bodies(reading.session, seqs)
-    return [bodies[seq] for seq in seqs], _count(reading, window, where, params)
+    return [bodies[seq] for seq in seqs if seq in bodies]
 
 
 def _count(reading: Reading, window: Window, where: str, params: list[int]) -> int:

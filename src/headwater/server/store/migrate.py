@@ -37,6 +37,7 @@ def migrate(database: Database, newest: int = NEWEST) -> None:
             if session.dialect == "postgresql":
                 # Two servers that start at once take turns, however long an upgrade takes.
                 session.run("SET LOCAL lock_timeout = 0")
+                session.run("SET LOCAL statement_timeout = 0")
                 session.run("SELECT pg_advisory_xact_lock(4846217)")
             _upgrade(session, database.name, newest)
     except database.refusal as error:

@@ -27,7 +27,7 @@ _OPTIONS = " ".join(
         "jit=off", "plan_cache_mode=force_generic_plan",
         "enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off",
         "enable_material=off", "random_page_cost=1",
-        "lock_timeout=5s", "idle_in_transaction_session_timeout=60s",
+        "lock_timeout=5s", "idle_in_transaction_session_timeout=60s", "statement_timeout=60s",
     )
 )  # fmt: skip
 
@@ -168,8 +168,12 @@ class PostgresDatabase:
         minutes, but plans of before then take a hundred times as long, and counts of names four.
         """
         with self._pool.connection() as connection:
-            connection.execute("ANALYZE")
-            connection.execute("VACUUM dataset, job")
+            connection.execute("SET statement_timeout = 0")
+            try:
+                connection.execute("ANALYZE")
+                connection.execute("VACUUM dataset, job")
+            finally:
+                connection.execute("RESET statement_timeout")
 
     def rest(self) -> None:
         """Work new names into the index of search: until then each search goes through them."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from time import monotonic
 from typing import Any
 from urllib.parse import unquote
 
@@ -21,6 +22,8 @@ _PATIENCE = 5  # seconds to wait for a lock
 # are written to the file far more often.
 _LOG_PAGES = 4000
 _DAMAGED = sqlite3.DatabaseError  # itself, and none of those below it
+_LONGEST = 60.0  # seconds for which a question may be asked
+_STEPS = 1_000_000  # of SQLite's machine, after which the time is looked at
 _CACHE_KIB = 8192  # of each connection; the system's own cache stands behind it
 
 
@@ -110,10 +113,13 @@ class SqliteDatabase:
             connection = self._idle.pop() if self._idle else None
         connection = connection or self._connect()
         try:
+            deadline = monotonic() + _LONGEST
+            connection.set_progress_handler(lambda: monotonic() > deadline, _STEPS)
             connection.execute("BEGIN")
             try:
                 yield SqliteSession(connection)
             finally:
+                connection.set_progress_handler(None, 0)
                 connection.execute("ROLLBACK")
         finally:
             with self._lock:

@@ -1,6 +1,10 @@
 """Questions about the graph: lineage, column lineage, runs upstream, raw events."""
 
+from collections.abc import AsyncIterator
+
+import anyio.to_thread
 from litestar import MediaType, Response, get
+from litestar.response import Stream
 
 from headwater.openlineage.names import NodeId, NodeKind
 from headwater.openlineage.times import FOREVER
@@ -36,6 +40,8 @@ from headwater.server.http.routes.ingest import Ingest
 from headwater.server.service import Service
 from headwater.server.store.tables import OUTPUT
 
+_AT_ONCE = 100  # events of an answer that is made as a whole
+_PART_BYTES, _PART_EVENTS = 2**20, 64
 _NOWHERE = "HTTP 404 Not Found"
 
 
@@ -144,7 +150,7 @@ class Lineage(Ingest):
         offset: Offset = 0,
         kind: EventKind = "run",
         run_id: OptionalRunId = None,
-    ) -> Response[bytes]:
+    ) -> Response[bytes] | Stream:
         """List raw events, by event time."""
         if sort_direction.lower() not in ("asc", "desc"):
             raise BadRequest(detail="query param sortDirection must be one of [DESC, ASC]")
@@ -160,8 +166,31 @@ class Lineage(Ingest):
             _run(run_id),
         )
         with service.reader.open() as reading:
-            bodies, total = events.events(reading, window)
-        return Response(events.as_array("events", bodies, total), media_type=MediaType.JSON)
+            seqs, total = events.find_events(reading, window)
+            if len(seqs) <= _AT_ONCE:
+                bodies = events.read_events(reading, seqs)
+                return Response(events.as_array("events", bodies, total), media_type=MediaType.JSON)
+        return Stream(_events_in_parts(service, seqs, total), media_type=MediaType.JSON)
+
+
+async def _events_in_parts(service: Service, seqs: list[int], total: int) -> AsyncIterator[bytes]:
+    """Events as an answer that is never held as a whole; each part has about a megabyte."""
+
+    def read(part: list[int]) -> list[bytes]:
+        with service.reader.open() as reading:
+            return events.read_events(reading, part)
+
+    yield b'{"totalCount":%d,"events":[' % total
+    done, count, is_first = 0, 1, True
+    while done < len(seqs):
+        bodies = await anyio.to_thread.run_sync(read, seqs[done : done + count])
+        text = b",".join(bodies)
+        if bodies:
+            yield text if is_first else b"," + text
+            is_first = False
+        done += count
+        count = max(1, min(_PART_EVENTS, _PART_BYTES * count // (len(text) + 1)))
+    yield b"]}"
 
 
 def _run(run_id: str | None) -> bytes | None:

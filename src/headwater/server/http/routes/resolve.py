@@ -28,12 +28,16 @@ class Resolve(Controller):
         name: Annotated[
             str,
             QueryParameter(
+                max_length=_LONGEST,
                 description="A node id, or a name of a job, dataset or column; with a kind before "
-                "it if wanted (table:, topic:, files:, dataset:, job:, column:)"
+                "it if wanted (table:, topic:, files:, dataset:, job:, column:)",
             ),
         ],
         types: Annotated[
-            str | None, QueryParameter(description="Any of job, dataset and column; default: all")
+            str | None,
+            QueryParameter(
+                max_length=128, description="Any of job, dataset and column; default: all"
+            ),
         ] = None,
     ) -> Response[bytes]:
         """Get the node that a name refers to, and the others with that name.
@@ -43,8 +47,6 @@ class Resolve(Controller):
         """
         if not name.strip():
             raise BadParameters("query param name must not be blank")
-        if len(name) > _LONGEST:
-            raise BadParameters(f"query param name must have at most {_LONGEST} characters")
         wanted = _types(types)
         with service.reader.open() as reading:
             return answer(resolve(reading, name, wanted))
