@@ -66,6 +66,10 @@ dist: $(STAMP) $(PAGE) ## Build the wheel and the source archive into dist
 kills: $(STAMP) ## Kill the worker ten times under load, and count every order
 	HEADWATER_KILLS=10 $(BIN)/pytest tests/pipeline/test_worker.py -k killed --timeout 1800
 
+.PHONY: worker-model
+worker-model: $(STAMP) ## Change, break and kill a worker in 200 random steps, and compare every row
+	HEADWATER_MODEL_STEPS=200 $(BIN)/pytest -n 0 -q tests/pipeline/test_model.py -o timeout=7200
+
 .PHONY: stress
 stress: $(STAMP) ## Read and write everything from many threads for a minute, on both stores
 	HEADWATER_STRESS_SECONDS=60 $(BIN)/pytest -n 0 -q tests/server/test_stress.py -o timeout=600

@@ -50,6 +50,10 @@
         ├── BadSchema           a schema cannot be compiled, or has no type for a field
         ├── TableMissing        a table does not exist and must not be created
         ├── UnknownJob          a job that does not exist
+        ├── TargetOwned         another connector writes where this one would
+        ├── ObjectUnnamed       a file that Spark staged has no place among a topic's objects
+        ├── StateInUse          another worker uses the same state
+        ├── StateUnreadable     a stored connector cannot be read
         ├── UnknownConnector    a connector that does not exist
         ├── ConnectorConflict   a request does not fit the connector's state
         └── WorkerRefused       a worker did not answer, or answered with an error
@@ -557,10 +561,10 @@ class AddressMissing(PipelineError):
 
 
 class RegistryRefused(PipelineError):
-    """The schema registry rejected a request."""
+    """The schema registry rejected a request; `transient` if a later one may succeed."""
 
-    def __init__(self, what: str, reason: str) -> None:
-        self.what, self.reason = what, reason
+    def __init__(self, what: str, reason: str, *, transient: bool = False) -> None:
+        self.what, self.reason, self.transient = what, reason, transient
         super().__init__(
             f"the schema registry refused {what}: {reason}",
             hint="Check the registry's address and the subject's compatibility rule",
@@ -597,6 +601,53 @@ class UnknownJob(PipelineError):
     def __init__(self, name: str, known: list[str]) -> None:
         self.name, self.known = name, known
         super().__init__(f"no job is called {name!r}", hint=f"There are: {', '.join(known)}")
+
+
+class TargetOwned(PipelineError):
+    """A connector would write where another connector writes already."""
+
+    def __init__(self, name: str, owners: dict[str, str]) -> None:
+        self.name, self.owners = name, owners
+        listed = "; ".join(f"{place} belongs to {owner}" for place, owner in owners.items())
+        super().__init__(
+            f"connector {name} cannot be deployed: {listed}",
+            hint="Choose another target, delete the owner, or deploy with takeover=true, which "
+            "stops the owner and goes on where it ended",
+        )
+
+
+class ObjectUnnamed(PipelineError):
+    """A file that Spark staged has no place among a topic's objects."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        super().__init__(
+            f"the staged file {file} has no offset in its name",
+            hint="This version of Spark names files differently: please report it",
+        )
+
+
+class StateInUse(PipelineError):
+    """Another worker uses the same state."""
+
+    def __init__(self, place: str, holder: str) -> None:
+        self.place, self.holder = place, holder
+        super().__init__(
+            f"another worker uses the state in {place} ({holder})",
+            hint="End that worker, or give this one another --state",
+        )
+
+
+class StateUnreadable(PipelineError):
+    """A stored connector cannot be read."""
+
+    def __init__(self, file: str, reason: str) -> None:
+        self.file, self.reason = file, reason
+        super().__init__(
+            f"the connector stored in {file} cannot be read: {reason}",
+            hint="It may be of a newer version of Headwater: use that one, or move the file away "
+            "and deploy the connector again",
+        )
 
 
 class UnknownConnector(PipelineError):

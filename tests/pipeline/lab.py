@@ -1,8 +1,10 @@
 """Connectors and topics of one test."""
 
+import hashlib
 import json
 import time
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,12 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.pipeline.config import parse
-from headwater.pipeline.flows import Site
-from headwater.pipeline.hosting import Hosted
+from headwater.pipeline.flows import PipelineContext
+from headwater.pipeline.hosting import Task, make_tasks
+from headwater.pipeline.journal import Journal
 from headwater.pipeline.kafka import end_offsets
 from headwater.pipeline.settings import Settings
+from headwater.pipeline.targets import Target
 from stack.platform import eventually
 
 CONNECTORS = Path(__file__).parents[2] / "connectors"
@@ -22,6 +26,17 @@ CONNECTORS = Path(__file__).parents[2] / "connectors"
 
 def shipped(name: str) -> dict[str, str]:
     return dict(json.loads((CONNECTORS / f"{name}.json").read_text())["config"])
+
+
+class Hosted:
+    """A connector's tasks, without a worker."""
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self.tasks = tasks
+
+    def stop(self) -> None:
+        for task in self.tasks:
+            task.stop()
 
 
 class Lab:
@@ -32,20 +47,33 @@ class Lab:
         self.hosted: list[Hosted] = []
 
     def start(self, name: str, config: dict[str, str]) -> Hosted:
-        site = Site(self.spark, self.settings, seed=name + uuid.uuid4().hex)
+        context = PipelineContext(self.spark, self.settings, seed=name + uuid.uuid4().hex)
         parsed = parse(name, config, self.settings.environ)
-        one = Hosted(parsed, site, str(self.folder))
+        tasks = make_tasks(
+            parsed,
+            context,
+            lambda target: self.checkpoint(name, target),
+            lambda _target: None,
+            Journal(),
+        )
+        one = Hosted([task for task in tasks if isinstance(task, Task)])
         self.hosted.append(one)
-        one.start()
+        for task in one.tasks:
+            task.start()
         return one
+
+    def checkpoint(self, name: str, target: Target) -> str:
+        digest = hashlib.sha256(f"{name} {target.key}".encode()).hexdigest()
+        return str(self.folder / digest)
 
     def wait(self, holds: Any, limit_s: float = 180) -> None:
         """Wait until something holds, with the connectors looked after meanwhile."""
 
         def check() -> bool:
             for one in self.hosted:
-                one.poll()
-            failed = [one.trace(task) for one in self.hosted for task in one.tasks if task.trace]
+                for task in one.tasks:
+                    task.poll()
+            failed = [task.trace for one in self.hosted for task in one.tasks if task.trace]
             assert not failed, failed
             return bool(holds())
 

@@ -6,10 +6,12 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 
 from stack.platform import Platform, eventually
 
@@ -24,26 +26,61 @@ class WorkerProcess:
     """Starts, kills and asks a worker that keeps its state in one place."""
 
     def __init__(
-        self, platform: Platform, folder: Path, master: str = "local[2]", state: str = ""
+        self,
+        platform: Platform,
+        folder: Path,
+        master: str = "local[2]",
+        state: str = "",
+        environ: Mapping[str, str] | None = None,
     ) -> None:
-        self._platform, self.folder, self._master = platform, folder, master
+        self.platform, self.folder, self._master = platform, folder, master
+        self._more = environ or {}
         self._state = state or str(folder)
         self._port = free_port()
         self.url = f"http://127.0.0.1:{self._port}"
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        options = ["--master", self._master, "--port", str(self._port), "--state", self._state]
-        environ = {**self._platform.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
         with (self.folder.parent / "worker.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "headwater.cli.main", "worker", *options],
-                env={**environ, "PYSPARK_SUBMIT_ARGS": _SUBMIT},
+                self._command(),
+                env=self._environ(),
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
             )
         eventually(self._answers, 180)
+
+    def run_to_its_end(self) -> "subprocess.CompletedProcess[str]":
+        """Start one that is expected to refuse."""
+        return subprocess.run(
+            self._command(),
+            env=self._environ(),
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
+        )
+
+    def processes(self) -> list[psutil.Process]:
+        """The worker's process and those that it has started."""
+        assert self._process is not None
+        root = psutil.Process(self._process.pid)
+        return [root, *root.children(recursive=True)]
+
+    def ended(self) -> int:
+        """Wait for the worker's own end; its exit status."""
+        assert self._process is not None
+        return self._process.wait(timeout=60)
+
+    def _environ(self) -> dict[str, str]:
+        # On a cluster executors must reach the driver; on one machine it is on loopback anyway.
+        own = {} if self._master.startswith("local") else {"SPARK_LOCAL_IP": "127.0.0.1"}
+        return {**self.platform.environ, **own, **self._more, "PYSPARK_SUBMIT_ARGS": _SUBMIT}
+
+    def _command(self) -> list[str]:
+        options = ["--master", self._master, "--port", str(self._port), "--state", self._state]
+        return [sys.executable, "-m", "headwater.cli.main", "worker", *options]
 
     def kill(self) -> None:
         """End it as a power cut does: its JVM with it."""
@@ -58,7 +95,7 @@ class WorkerProcess:
 
     def command(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         """A `headwater connector` command."""
-        return self._platform.run("connector", *arguments, "--worker", self.url)
+        return self.platform.run("connector", *arguments, "--worker", self.url)
 
     def ask(self, method: str, path: str, body: Any = None) -> httpx.Response:
         return httpx.request(method, f"{self.url}{path}", json=body, timeout=120)

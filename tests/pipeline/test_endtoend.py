@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 
 from headwater.pipeline import tables
 from headwater.pipeline.decoding import decoded
-from headwater.pipeline.flows import Site
+from headwater.pipeline.flows import PipelineContext
 from headwater.pipeline.formats.converters import Avro, Ids
 from headwater.pipeline.hosting import Task
 from headwater.pipeline.jobs import maintenance, supplier_stats
@@ -33,7 +33,8 @@ def test_every_order_is_everywhere_once(lab: Lab) -> None:
     lab.start("orders-s3-sink", shipped("orders-s3-sink"))
     lab.start("orders-iceberg-sink", shipped("orders-iceberg-sink"))
     stats = Task(
-        job("supplier-stats").flow(Site(lab.spark, lab.settings)), str(lab.folder / "stats")
+        job("supplier-stats").flow(PipelineContext(lab.spark, lab.settings)),
+        str(lab.folder / "stats"),
     )
     stats.start()
     lab.wait(lambda: _looked_after(stats) and lab.count("orders") >= 4000)

@@ -153,11 +153,7 @@ def _size(lab: Lab, table: str) -> int:
 
 
 def _objects(lab: Lab, path: str, kind: str = "json") -> int:
-    hadoop = lab.spark._jsc.hadoopConfiguration()
-    log = lab.spark._jvm.org.apache.hadoop.fs.Path(f"{path}/_spark_metadata/0")  # type: ignore[union-attr]
-    if not log.getFileSystem(hadoop).exists(log):
-        return 0
     try:
         return lab.spark.read.format(kind).load(path).count()
-    except AnalysisException:  # the first batch was empty: there is nothing to infer a schema from
+    except AnalysisException:  # there is no object yet
         return 0

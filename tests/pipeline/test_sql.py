@@ -18,7 +18,8 @@ from headwater.errors import BadConfig, SecretMissing
 from headwater.pipeline import sql
 from headwater.pipeline.config import parse
 from headwater.pipeline.hosting import verify
-from headwater.pipeline.sinks.iceberg import planned_table, routes
+from headwater.pipeline.sinks.iceberg import planned_table
+from headwater.pipeline.targets import routes
 
 ROWS = T.StructType([T.StructField("id", T.StringType()), T.StructField("day", T.DateType())])
 SINK = {"connector.class": "iceberg-sink", "topics": "orders", "iceberg.tables": "default.orders"}

@@ -64,7 +64,7 @@ def test_killed_under_load_nothing_is_lost_or_twice(worker: WorkerProcess, lab: 
         before = lab.count("parcels")
         eventually(lambda before=before: lab.count("parcels") > before, 180)  # type: ignore[misc]
     assert worker.command("stop", "parcels-source").returncode == 0
-    assert states(worker, "parcels-source") == ["STOPPED"]
+    eventually(lambda: states(worker, "parcels-source") == ["STOPPED"], 90)
     count = lab.settled("parcels")
     for sink in ("parcels-s3-sink", "parcels-iceberg-sink"):
         eventually(lambda sink=sink: kafka_offset(worker, sink) == count, 180)  # type: ignore[misc]
@@ -96,15 +96,18 @@ def test_sinks_go_on_where_they_were_or_where_they_are_told_to(
     assert worker.command("delete", "bundles-iceberg-sink").returncode == 0
     worker.deploy(table)
     assert worker.command("stop", "bundles-s3-sink").returncode == 0
+    eventually(lambda: states(worker, "bundles-s3-sink") == ["STOPPED"], 90)
     back = {
         "partition": {"kafka_topic": "bundles", "kafka_partition": 0},
         "offset": {"kafka_offset": count - 10},
     }
     moved = worker.ask("PATCH", "/connectors/bundles-s3-sink/offsets", {"offsets": [back]})
     assert moved.status_code == 200, moved.text
-    assert kafka_offset(worker, "bundles-s3-sink") == count - 10
+    # Not into the middle of an object, which would be there beside the one that is written anew.
+    assert kafka_offset(worker, "bundles-s3-sink") <= count - 10
     assert worker.command("resume", "bundles-s3-sink").returncode == 0
-    eventually(lambda: lab.archived("s3a://fh-dev-bucket/bundles") == count + 10, 120)
+    eventually(lambda: kafka_offset(worker, "bundles-s3-sink") == count, 120)
+    eventually(lambda: lab.archived("s3a://fh-dev-bucket/bundles") == count, 120)
     eventually(lambda: kafka_offset(worker, "bundles-iceberg-sink") == count, 120)
     assert lab.table("demo_ib.default.bundles").count() == count
     for name in ("bundles-source", "bundles-s3-sink", "bundles-iceberg-sink"):
@@ -141,14 +144,14 @@ def test_the_api_speaks_as_kafka_connect_does(worker: WorkerProcess) -> None:
         {"error_code": 404, "message": "Connector none not found"},
     )
 
-    assert states(worker, "quiet") == ["RUNNING", "RUNNING"]
+    _becomes(worker, "quiet", "RUNNING", "RUNNING")
     assert worker.ask("PUT", "/connectors/quiet/pause").status_code == 202
-    assert states(worker, "quiet") == ["PAUSED", "PAUSED"]
+    _becomes(worker, "quiet", "PAUSED", "PAUSED")
     assert worker.ask("PUT", "/connectors/quiet/resume").status_code == 202
-    assert states(worker, "quiet") == ["RUNNING", "RUNNING"]
+    _becomes(worker, "quiet", "RUNNING", "RUNNING")
     assert worker.ask("DELETE", "/connectors/quiet/offsets").status_code == 400
     assert worker.ask("PUT", "/connectors/quiet/stop").status_code == 204
-    assert states(worker, "quiet") == ["STOPPED"]
+    _becomes(worker, "quiet", "STOPPED")
     assert worker.ask("DELETE", "/connectors/quiet/offsets").status_code == 200
     assert worker.ask("POST", "/connectors/quiet/restart").status_code == 204
     patched = worker.ask("PATCH", "/connectors/quiet/config", {"flush.size": "7"})
@@ -163,6 +166,10 @@ def test_the_api_speaks_as_kafka_connect_does(worker: WorkerProcess) -> None:
     assert told["error_count"] == 1
     assert worker.ask("DELETE", "/connectors/quiet").status_code == 204
     assert worker.ask("GET", "/connectors/quiet").status_code == 404
+
+
+def _becomes(worker: WorkerProcess, name: str, *wanted: str) -> None:
+    eventually(lambda: states(worker, name) == [*wanted], 90)
 
 
 def test_the_page_deploys_pauses_restarts_stops_and_deletes(

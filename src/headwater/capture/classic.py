@@ -2,18 +2,20 @@
 
 import threading
 import time
+import uuid
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headwater.capture import facets
 from headwater.capture.datasets.registries import Registries
 from headwater.capture.datasets.registry import Registry
 from headwater.capture.datasets.trimming import enabled_trimmers
 from headwater.capture.driver import SIGNAL_SECONDS, Driver
 from headwater.capture.endings import Endings
-from headwater.capture.events import Moment, snake
+from headwater.capture.events import JobName, Moment, RunName, snake
 from headwater.capture.guard import Guard
 from headwater.capture.parts import Parts
 from headwater.capture.restarts import Restarts
@@ -94,6 +96,18 @@ class Capture:
     def part(self, name: str) -> AbstractContextManager["SparkSession"]:
         """A session whose batch actions are told as those of a job inside this application."""
         return self._parts.open(name, self._settle)
+
+    def could_not_start(self, name: str, error: BaseException) -> None:
+        """Report a streaming job that failed before its query existed."""
+        job = JobName(self._driver.run.job.namespace, name)
+        run = RunName(str(uuid.uuid4()), job)
+        kind = facets.job_type("STREAMING", "QUERY", emission="PERIODIC")
+
+        def report() -> None:
+            self._runs.start(run, kind, parent=self._driver.run)
+            self._runs.fail(run.run_id, error)
+
+        self._guard.run("a query that could not start", report)
 
     def _finish(self, moment: Moment, reason: str, *, settle: bool = True) -> None:
         if not self._finished.acquire(blocking=False):

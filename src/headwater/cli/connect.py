@@ -1,5 +1,6 @@
 """Speaks Kafka Connect's REST API: to Headwater's worker, and to a real Kafka Connect alike."""
 
+import os
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -29,9 +30,10 @@ class Connect:
         """One connector's status."""
         return self.ask("GET", f"{_path(name)}/status")
 
-    def configure(self, name: str, config: dict[str, Any]) -> None:
+    def configure(self, name: str, config: dict[str, Any], *, takeover: bool = False) -> None:
         """Deploy a connector, or change it to this configuration."""
-        self.ask("PUT", f"{_path(name)}/config", config)
+        query = "?takeover=true" if takeover else ""
+        self.ask("PUT", f"{_path(name)}/config{query}", config)
 
     def change(self, name: str, config: dict[str, Any]) -> None:
         """Change some keys of a connector's configuration."""
@@ -45,9 +47,9 @@ class Connect:
         """Restart a connector and its tasks."""
         self.ask("POST", f"{_path(name)}/restart?includeTasks=true")
 
-    def delete(self, name: str) -> None:
+    def delete(self, name: str, *, purge: bool = False) -> None:
         """Stop and delete a connector."""
-        self.ask("DELETE", _path(name))
+        self.ask("DELETE", f"{_path(name)}{'?purge=true' if purge else ''}")
 
     def logs(self, name: str, lines: int) -> list[Any]:
         """What happened to a connector lately.
@@ -74,7 +76,7 @@ class Connect:
         url = f"{self.url}{path}"
         try:
             with httpx.Client(timeout=_TIMEOUT_S, mounts=_HERE) as client:
-                answer = client.request(method, url, json=body)
+                answer = client.request(method, url, json=body, headers=_key())
         except httpx.HTTPError as error:
             raise WorkerRefused(url, 0, str(error) or type(error).__name__) from error
         if answer.is_error:
@@ -106,6 +108,12 @@ def traces(status: Any) -> list[str]:
 
 def _path(name: str) -> str:
     return f"/connectors/{quote(name, safe='')}"
+
+
+def _key() -> dict[str, str]:
+    """A worker's key has a variable of its own: the server's is not sent to other services."""
+    key = os.environ.get("HEADWATER_WORKER_KEY")
+    return {"Authorization": f"Bearer {key}"} if key else {}
 
 
 def _message(answer: httpx.Response) -> str:

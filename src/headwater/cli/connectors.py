@@ -36,6 +36,13 @@ _DEFAULT = "http://127.0.0.1:8083"
 def deploy(
     files: Annotated[list[Path], typer.Argument(help="Connector files.", show_default=False)],
     url: Url = "",
+    takeover: Annotated[
+        bool,
+        typer.Option(
+            "--takeover",
+            help="Stop the connectors that own a target, and continue where they ended.",
+        ),
+    ] = False,
 ) -> None:
     """Create or update connectors from files."""
     from headwater.cli.connect import read_connector
@@ -43,7 +50,7 @@ def deploy(
     worker = worker_at(url)
     for path in files:
         name, config = read_connector(path)
-        worker.configure(name, config)
+        worker.configure(name, config, takeover=takeover)
         note(f"{name} deployed")
 
 
@@ -100,9 +107,15 @@ def restart(name: Name, url: Url = "") -> None:
 
 
 @connector.command(cls=Command)
-def delete(name: Name, url: Url = "") -> None:
-    """Stop and delete a connector."""
-    worker_at(url).delete(name)
+def delete(
+    name: Name,
+    url: Url = "",
+    purge: Annotated[
+        bool, typer.Option("--purge", help="Delete its progress (checkpoints), too.")
+    ] = False,
+) -> None:
+    """Stop and delete a connector; a new one of its name continues, unless purged."""
+    worker_at(url).delete(name, purge=purge)
     note(f"{name} deleted")
 
 

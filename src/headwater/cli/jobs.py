@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -109,9 +110,28 @@ def worker(
             help="Where to store connectors and checkpoints.",
         ),
     ] = "worker",
+    key_file: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="HEADWATER_WORKER_KEYS",
+            metavar="FILE",
+            help="A file of API keys, one of which each request must carry.",
+            show_default=False,
+        ),
+    ] = None,
+    is_open: Annotated[
+        bool,
+        typer.Option(
+            "--open",
+            help="Listen beyond this machine without keys: a reverse proxy authenticates requests.",
+        ),
+    ] = False,
 ) -> None:
     """Run connectors and jobs, managed through Kafka Connect's REST API."""
-    conf = prepare()
+    from headwater.http.keys import KeyFile
+    from headwater.pipeline.worker.access import check_exposure
     from headwater.pipeline.worker.serve import serve
 
-    serve(master, host, port, state, conf)
+    keys = KeyFile(key_file) if key_file is not None else None
+    check_exposure(host, keys, is_open=is_open)
+    serve(master, host, port, state, prepare(), keys=keys, is_open=is_open)

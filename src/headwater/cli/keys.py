@@ -41,6 +41,14 @@ Store = Annotated[
     ),
 ]
 STORE = ""
+File = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="A worker's key file, instead of a store.",
+        show_default=False,
+    ),
+]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the key.")]
 
 
@@ -59,16 +67,21 @@ def create(
         ),
     ] = None,
     store: Store = STORE,
+    file: File = None,
 ) -> None:
     """Create a key and print it. It cannot be shown again.
 
     As soon as one key exists, every request to the server needs a key.
     """
     from headwater.cli.output import note
+    from headwater.http.keys import KeyFile
     from headwater.server.store.keys import create_key
 
-    with opened(store) as database:
-        made = create_key(database, name, scope, namespace or ())
+    if file is not None:
+        made = KeyFile(file).create(name, scope)
+    else:
+        with opened(store) as database:
+            made = create_key(database, name, scope, namespace or ())
     typer.echo(made)
     note("store the key now: it cannot be shown again. Send it as `Authorization: Bearer KEY`")
 
@@ -103,13 +116,17 @@ def list_(store: Store = STORE, as_json: AsJson = False) -> None:
 
 @key.command(cls=Command)
 @needs(ServerExtraMissing)
-def revoke(name: Name, store: Store = STORE) -> None:
-    """Revoke a key. Servers reject it within a second."""
+def revoke(name: Name, store: Store = STORE, file: File = None) -> None:
+    """Revoke a key. Servers and workers reject it within a second."""
     from headwater.cli.output import note
+    from headwater.http.keys import KeyFile
     from headwater.server.store.keys import revoke_key
 
-    with opened(store) as database:
-        revoke_key(database, name)
+    if file is not None:
+        KeyFile(file).revoke(name)
+    else:
+        with opened(store) as database:
+            revoke_key(database, name)
     note(f"{name} is revoked")
 
 

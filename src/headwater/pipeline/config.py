@@ -1,23 +1,14 @@
 """A connector's configuration: Kafka Connect's keys, checked before anything starts."""
 
-import re
 from collections.abc import Mapping
-from enum import StrEnum
 
 import msgspec
 
 from headwater.errors import BadConfig
+from headwater.pipeline.keys import Kind as Kind
+from headwater.pipeline.keys import faults as key_faults
+from headwater.pipeline.keys import find
 from headwater.pipeline.secrets import resolve
-
-
-class Kind(StrEnum):
-    """What a connector does."""
-
-    GENERATOR = "generator"
-    S3_SINK = "s3-sink"
-    ICEBERG_SINK = "iceberg-sink"
-    JOB = "job"
-
 
 CLASSES: Mapping[str, Kind] = {
     "com.amazonaws.mskdatagen.GeneratorSourceConnector": Kind.GENERATOR,
@@ -29,47 +20,7 @@ CLASSES: Mapping[str, Kind] = {
     "IcebergSinkConnector": Kind.ICEBERG_SINK,
     **{kind.value: kind for kind in Kind},
 }
-_ANY = (
-    r"name|connector\.class|tasks\.max|(key|value)\.converter(\..+)?|transforms(\..+)?|"
-    r"errors\.(tolerance|deadletterqueue\.topic\.(name|replication\.factor))|"
-    r"(consumer|producer)\.override\..+|topic\.creation\.default\.(partitions|replication\.factor)"
-)
-_SINK = r"topics"
-_KNOWN: Mapping[Kind, re.Pattern[str]] = {
-    Kind.GENERATOR: re.compile(
-        rf"{_ANY}|genk\..+|genkp\..+|genv\..+|attrv\..+\.null\.rate|rows\.per\.second|"
-        r"global\.(throttle\.ms|history\.records\.max)|"
-        r"topic\..+\.(throttle\.ms|history\.records\.max|rows\.per\.second)"
-    ),
-    Kind.S3_SINK: re.compile(
-        rf"{_ANY}|{_SINK}|s3\.(bucket\.name|region)|store\.url|topics\.dir|format\.class|"
-        r"partitioner\.class|partition\.field\.name|partition\.duration\.ms|path\.format|"
-        r"locale|timezone|timestamp\.(extractor|field)|flush\.size|"
-        r"rotate\.schedule\.interval\.ms|storage\.class|schema\.compatibility"
-    ),
-    Kind.ICEBERG_SINK: re.compile(
-        rf"{_ANY}|{_SINK}|iceberg\.tables|iceberg\.catalog(\..+)?|"
-        r"iceberg\.tables\.(route-field|auto-create-enabled|evolve-schema-enabled|"
-        r"default-partition-by|auto-create-props\..+)|"
-        r"iceberg\.table\..+\.(route-regex|partition-by|schema)|"
-        r"iceberg\.control\.(topic|commit\.interval-ms)"
-    ),
-    Kind.JOB: re.compile(
-        r"name|connector\.class|tasks\.max|errors\.tolerance|job\.(name|input\.topic|output\.topic|every\.ms|tables|keep\.seconds)"
-    ),
-}
-_REQUIRED: Mapping[Kind, tuple[str, ...]] = {
-    Kind.GENERATOR: (),
-    Kind.S3_SINK: ("topics", "s3.bucket.name"),
-    Kind.ICEBERG_SINK: ("topics", "iceberg.tables"),
-    Kind.JOB: ("job.name",),
-}
-_WHOLE = re.compile(
-    r"job\.keep\.seconds|tasks\.max|flush\.size|.*rows\.per\.second|.*\.partitions|.*\.replication\.factor"
-)
-_RATE = re.compile(r"0(\.\d+)?|1(\.0+)?|\.\d+")
 _PARTS = ("value", "key")
-_MILLIS = re.compile(r".*\.ms|.*interval-ms|.*history\.records\.max")
 
 
 class ConnectorConfig(msgspec.Struct, frozen=True):
@@ -105,10 +56,14 @@ class ConnectorConfig(msgspec.Struct, frozen=True):
             key.removeprefix(prefix): self.get(key) for key in self.values if key.startswith(prefix)
         }
 
+    def under_keys(self, prefix: str) -> tuple[str, ...]:
+        """The keys below a prefix, as they are."""
+        return tuple(key for key in self.values if key.startswith(prefix))
+
     @property
     def unknown(self) -> tuple[str, ...]:
         """The keys that mean nothing to this kind of connector."""
-        return tuple(key for key in self.values if not _KNOWN[self.kind].fullmatch(key))
+        return tuple(key for key in self.values if find(self.kind, key) is None)
 
     @property
     def lineage(self) -> dict[str, str]:
@@ -177,29 +132,16 @@ def check(values: Mapping[str, str]) -> dict[str, str]:
         reason = f"{given!r} is none of {', '.join(kind.value for kind in Kind)}"
         return {"connector.class": reason if given else "is missing"}
     kind = CLASSES[given]
-    faults = {key: "is missing" for key in _REQUIRED[kind] if not values.get(key)}
-    faults |= _numbers(values) | _errors(values) | _transforms(values)
-    return faults | _OWN[kind](values)
+    faults = key_faults(kind, values) | _errors(values) | _transforms(values)
+    return {**_OWN[kind](values), **faults}
 
 
 def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _numbers(values: Mapping[str, str]) -> dict[str, str]:
-    faults = {}
-    for key, value in values.items():
-        least = 1 if _WHOLE.fullmatch(key) else 0
-        checked = (least or _MILLIS.fullmatch(key)) and "${" not in value
-        if checked and (not value.strip().isdigit() or int(value) < least):
-            faults[key] = f"{value!r} is not a whole number from {least} up"
-    return faults
-
-
 def _errors(values: Mapping[str, str]) -> dict[str, str]:
     tolerance = values.get("errors.tolerance", "none")
-    if tolerance not in ("none", "all"):
-        return {"errors.tolerance": f"{tolerance!r} is neither none nor all"}
     letters = "errors.deadletterqueue.topic.name"
     if values.get(letters) and tolerance == "none":
         return {letters: "contradicts errors.tolerance=none, which passes over no record"}
@@ -227,8 +169,6 @@ def _generator(values: Mapping[str, str]) -> dict[str, str]:
                 faults[key] = f"{value!r} is no TOPIC.value.FIELD of this connector"
             if f"{key.removesuffix('.matching')}.with" in values:
                 faults[key] = "contradicts the .with of the same field"
-        if key.endswith(".null.rate") and not _RATE.fullmatch(value):
-            faults[key] = f"{value!r} is not a number from 0 to 1"
     return faults
 
 
@@ -253,8 +193,12 @@ def _iceberg(values: Mapping[str, str]) -> dict[str, str]:
     return {"iceberg.tables": reason} if lost else {}
 
 
-def _job(_values: Mapping[str, str]) -> dict[str, str]:
-    return {}
+def _job(values: Mapping[str, str]) -> dict[str, str]:
+    return {
+        key: "is no setting of a job"
+        for key in values
+        if key.startswith("job.") and find(Kind.JOB, key) is None
+    }
 
 
 _OWN = {

@@ -35,6 +35,10 @@ class Files:
         stream.write(bytearray(content))
         stream.close()
 
+    def remove_all(self) -> None:
+        """Remove the folder with everything in it."""
+        self._system.delete(self._root, True)
+
     def remove(self, name: str) -> None:
         """Remove a file."""
         self._system.delete(self._path(self._root, name), False)

@@ -11,55 +11,66 @@ from headwater.pipeline.config import ConnectorConfig
 from headwater.pipeline.decoding import decoded, undecodable
 from headwater.pipeline.formats.converters import Converter, Ids
 from headwater.pipeline.settings import Settings
+from headwater.pipeline.targets import DEAD_LETTERS, Target
 from headwater.pipeline.transforms import transformed
 from headwater.schemas.registry import SchemaId
 
+# Where a query without a checkpoint begins, by partition.
+Positions = Mapping[int, int]
 
-class Site(msgspec.Struct, frozen=True):
-    """Where flows run: the session, the services, and what tells this life of it from others."""
+
+class PipelineContext(msgspec.Struct, frozen=True):
+    """Where flows run: the session, the services, and the seed of generated records."""
 
     spark: SparkSession
     settings: Settings
     seed: str = ""
-    # Where a first start begins, by topic and partition, if not at the beginning.
-    starts: Mapping[str, Mapping[int, int]] = {}
+
+
+class Start(msgspec.Struct, frozen=True):
+    """What a flow is started with: known schemas, its checkpoint, and its first positions."""
+
+    ids: Ids
+    checkpoint: str
+    positions: Positions | None = None
 
 
 class Flow(msgspec.Struct, frozen=True):
-    """A query's name and how it is started on a checkpoint; none while it has to wait."""
+    """A query's name, what identifies it, and how it is started; none while it has to wait."""
 
     name: str
-    start: Callable[[Ids, str], StreamingQuery | None]
+    start: Callable[[Start], StreamingQuery | None]
+    target: Target = Target()
     knows: Callable[[SchemaId], bool] = lambda _schema_id: False
     tolerant: bool = False
 
 
-class Intake(msgspec.Struct, frozen=True):
+class TopicReader(msgspec.Struct, frozen=True):
     """How a sink reads one topic."""
 
-    site: Site
+    context: PipelineContext
     config: ConnectorConfig
     converter: Converter
     topic: str
 
-    def raw(self) -> DataFrame:
-        """The topic's records, as bytes."""
-        bootstrap = self.site.settings.need("bootstrap", "Kafka")
+    def raw(self, positions: Positions | None = None, *, split: bool = True) -> DataFrame:
+        """The topic's records, as bytes; a partition is read by several tasks if it is `split`."""
+        bootstrap = self.context.settings.need("bootstrap", "Kafka")
         options = {**_consumer(self.config), **self.config.registry_options()}
-        if self.topic in self.site.starts:
-            start = kafka.starting(bootstrap, self.topic, self.site.starts[self.topic])
-            options["startingOffsets"] = start
-        tasks = self.config.number("tasks.max", 1)
+        if positions is not None:
+            options["startingOffsets"] = kafka.starting(bootstrap, self.topic, positions)
+        tasks = self.config.number("tasks.max", 1) if split else 1
         return kafka.read_stream(
-            self.site.spark, bootstrap, self.topic, tasks=tasks, options=options
+            self.context.spark, bootstrap, self.topic, tasks=tasks, options=options
         )
 
-    def values(self, ids: Ids) -> DataFrame | None:
+    def values(self, start: Start, *, split: bool = True) -> DataFrame | None:
         """The topic's records, decoded and transformed; none before its first schema."""
-        decode = self.converter.decoder(self.topic, ids)
+        decode = self.converter.decoder(self.topic, start.ids)
         if decode is None:
             return None
-        frame = decoded(self.raw(), decode, tolerant=self.config.tolerant)
+        raw = self.raw(start.positions, split=split)
+        frame = decoded(raw, decode, tolerant=self.config.tolerant)
         return transformed(frame, self.config)
 
     def dead_letters(self) -> list[Flow]:
@@ -67,19 +78,21 @@ class Intake(msgspec.Struct, frozen=True):
         letters = self.config.get("errors.deadletterqueue.topic.name")
         if not letters:
             return []
-        bootstrap = self.site.settings.need("bootstrap", "Kafka")
+        bootstrap = self.context.settings.need("bootstrap", "Kafka")
 
-        def start(ids: Ids, checkpoint: str) -> StreamingQuery | None:
-            decode = self.converter.decoder(self.topic, ids)
+        def start(start: Start) -> StreamingQuery | None:
+            decode = self.converter.decoder(self.topic, start.ids)
             if decode is None:
                 return None
             kafka.ensure_topics(bootstrap, [letters])
-            writer = kafka.write_stream(undecodable(self.raw(), decode), bootstrap)
+            records = undecodable(self.raw(start.positions), decode)
+            writer = kafka.write_stream(records, bootstrap)
             writer = writer.option("topic", letters).option("includeHeaders", "true")
-            return writer.queryName(name).option("checkpointLocation", checkpoint).start()
+            return writer.queryName(name).option("checkpointLocation", start.checkpoint).start()
 
         name = f"{self.config.name}.{self.topic}.dead-letters"
-        return [Flow(name, start, self.converter.knows, tolerant=True)]
+        target = Target(self.topic, f"{DEAD_LETTERS}{letters}")
+        return [Flow(name, start, target, self.converter.knows, tolerant=True)]
 
 
 def flow_name(config: ConnectorConfig, part: str, parts: int) -> str:

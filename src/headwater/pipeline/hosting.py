@@ -1,52 +1,47 @@
-"""A hosted connector: its queries, started, watched, and built again when a schema is new."""
+"""A connector's tasks: queries started, watched, retried, and built again for a new schema."""
 
 import logging
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import msgspec
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headwater.errors import BadConfig, HeadwaterError
-from headwater.pipeline.batches import BatchTask
+from headwater.pipeline import targets as sink_targets
+from headwater.pipeline.batches import BACKOFF_S, BatchTask
 from headwater.pipeline.config import ConnectorConfig, Kind
-from headwater.pipeline.flows import Flow, Site
+from headwater.pipeline.failures import causes, is_transient, text_is_transient
+from headwater.pipeline.flows import Flow, PipelineContext, Positions, Start
 from headwater.pipeline.formats import wire
 from headwater.pipeline.formats.converters import Ids
 from headwater.pipeline.generator import source
 from headwater.pipeline.generator.topics import check as check_topics
-from headwater.pipeline.jobs.catalog import job
+from headwater.pipeline.jobs.catalog import Job, job
 from headwater.pipeline.journal import Journal
-from headwater.pipeline.secrets import scrubbed
+from headwater.pipeline.observe import report_failed_start
+from headwater.pipeline.settings import Settings
 from headwater.pipeline.sinks import iceberg, s3
-from headwater.pipeline.states import State, told
+from headwater.pipeline.states import State, describe
+from headwater.pipeline.targets import Target
 from headwater.pipeline.transforms import check as check_transforms
 from headwater.schemas.registry import SchemaId
 
 _log = logging.getLogger(__name__)
-
-
-def _job(
-    config: ConnectorConfig, site: Site, checkpoints: str, journal: Journal
-) -> "list[Task | BatchTask]":
-    given = {key.replace(".", "_"): value for key, value in config.under("job.").items()}
-    every = given.pop("every_ms", "")
-    wanted = job(given.pop("name"))
-    settings = msgspec.structs.replace(
-        site.settings, job_name=config.name, tolerant=config.tolerant, **given
-    )
-    place = Site(site.spark, settings, site.seed)
-    if wanted.run:
-        return [BatchTask(config.name, wanted.run, place, int(every or 0), journal)]
-    if every:
-        raise BadConfig(config.name, {"job.every.ms": f"{wanted.name} is no batch job"})
-    return [Task(wanted.flow(place), f"{checkpoints}/{wanted.name}", journal)]
-
-
+# A query that has run this long has recovered: the next failure begins with the shortest pause.
+_STEADY_S = 60.0
 _PLANS = {
     Kind.GENERATOR: source.flows,
     Kind.S3_SINK: s3.flows,
     Kind.ICEBERG_SINK: iceberg.flows,
 }
+
+# The checkpoint of a target, and the first positions of a query that has none there yet.
+CheckpointOf = Callable[[Target], str]
+PositionsOf = Callable[[Target], Positions | None]
 
 
 def verify(config: ConnectorConfig) -> None:
@@ -66,69 +61,148 @@ def verify(config: ConnectorConfig) -> None:
         check_transforms(config)
 
 
+def targets(config: ConnectorConfig, settings: Settings) -> tuple[Target, ...]:
+    """What a connector or job writes into, in the order of its tasks."""
+    if config.kind is not Kind.JOB:
+        return sink_targets.targets(config, settings)
+    wanted, own, _ = _job_settings(config, settings)
+    return (wanted.target(own),)
+
+
+def make_tasks(
+    config: ConnectorConfig,
+    context: PipelineContext,
+    checkpoint_of: CheckpointOf,
+    positions_of: PositionsOf,
+    journal: Journal,
+) -> "Sequence[Task | BatchTask]":
+    """The tasks of a connector, none of them started."""
+    for key in config.unknown:
+        _log.warning("%s: the key %s is not supported and has no effect", config.name, key)
+        journal.warn(f"the key {key} is not supported and has no effect")
+    if config.kind is not Kind.JOB:
+        plan = _PLANS[config.kind](config, context)
+    else:
+        wanted, settings, every = _job_settings(config, context.settings)
+        place = PipelineContext(context.spark, settings, context.seed)
+        if wanted.run:
+            return [BatchTask(config.name, wanted.run, place, int(every or 0), journal)]
+        if every:
+            raise BadConfig(config.name, {"job.every.ms": f"{wanted.name} is no batch job"})
+        plan = [wanted.flow(place)]
+    return [
+        Task(
+            flow,
+            checkpoint_of(flow.target),
+            journal,
+            partial(positions_of, flow.target),
+            partial(report_failed_start, context.spark),
+        )
+        for flow in plan
+    ]
+
+
 class Task:
     """One flow and the query that runs it now."""
 
-    def __init__(self, flow: Flow, checkpoint: str, journal: Journal | None = None) -> None:
+    def __init__(
+        self,
+        flow: Flow,
+        checkpoint: str,
+        journal: Journal | None = None,
+        positions: Callable[[], Positions | None] = lambda: None,
+        report: Callable[[str, BaseException], None] = lambda _name, _error: None,
+    ) -> None:
         self.flow, self.checkpoint = flow, checkpoint
         self.journal = journal or Journal()
+        self._positions, self._report = positions, report
         self.ids = Ids()
         self.query: StreamingQuery | None = None
+        self.state = State.STARTING
         self.trace = ""
+        self._failures = 0
+        self._retry_at = 0.0
+        self._began = 0.0
 
     @property
-    def state(self) -> State:
-        """Running, also while it waits for its first schema, or failed."""
-        return State.FAILED if self.trace else State.RUNNING
+    def active(self) -> bool:
+        """Whether a query of the task may be writing."""
+        return self.query is not None
 
     def start(self) -> None:
         """Start, or go on from the checkpoint."""
-        self.trace = ""
         try:
-            self.query = self.flow.start(self.ids, self.checkpoint)
+            begin = Start(self.ids, self.checkpoint, self._positions())
+            self.query = self.flow.start(begin)
         except Exception as error:  # whatever a service or Spark says, the neighbours go on
-            self.trace = told(error)
-            self.journal.error(f"{self.flow.name} cannot start: {self.trace}")
+            self._failed(describe(error), transient=is_transient(error), how="cannot start")
+            if self.state is State.FAILED:
+                self._report(self.flow.name, error)
+            return
+        self.state, self.trace, self._began = State.RUNNING, "", time.monotonic()
         if self.query is not None:
             self.journal.info(f"{self.flow.name} runs as {self.query.runId}")
 
     def poll(self) -> None:
-        """See how the query is, and mend what can be mended."""
-        if self.trace:
+        """See how the query is, and retry or rebuild it where that helps."""
+        if self.state is State.FAILED:
+            return
+        if self.state is State.BACKOFF and time.monotonic() < self._retry_at:
             return
         if self.query is None:
             self.start()
         elif not self.query.isActive:
             self._ended()
+        elif self._failures and time.monotonic() - self._began > _STEADY_S:
+            self._failures = 0
 
-    def stop(self) -> None:
-        """End the query; its checkpoint stays."""
+    def stop(self) -> bool:
+        """End the query, whose checkpoint stays; false while it has not ended yet."""
         if self.query is not None:
-            self.query.stop()
+            try:
+                self.query.stop()
+            except (Py4JError, PySparkException) as error:
+                # It has not ended in time. Another query on its checkpoint must wait for it.
+                self.journal.warn(f"{self.flow.name} does not stop yet: {describe(error)[:200]}")
+                if self.query.isActive:
+                    return False
             self.query = None
             self.journal.info(f"{self.flow.name} is stopped")
+        return True
 
     def _ended(self) -> None:
         assert self.query is not None  # noqa: S101 (poll asks only about a query that was)
-        error = self.query.exception()
+        error, chain = self.query.exception(), causes(self.query)
+        self.query = None
         message = str(error) if error else "the query ended by itself"
         new = wire.unknown_id(message)
-        if new is None or not self._learns(new):
-            self.trace = message
-            self.journal.error(f"{self.flow.name} failed: {message}")
+        try:
+            learns = new is not None and self._learns(new)
+        except HeadwaterError as problem:
+            self._failed(describe(problem), transient=is_transient(problem), how="failed")
+            return
+        if not learns:
+            self._failed(message, transient=text_is_transient(chain), how="failed")
             return
         _log.info("%s continues with schema id %s", self.flow.name, new)
         self.journal.info(f"{self.flow.name} found a new schema, id {new}, and continues with it")
-        self.query = None
         self.start()
+
+    def _failed(self, message: str, *, transient: bool, how: str) -> None:
+        self.trace = message
+        if not transient:
+            self.state = State.FAILED
+            self.journal.error(f"{self.flow.name} {how}: {message}")
+            return
+        pause = BACKOFF_S[min(self._failures, len(BACKOFF_S) - 1)]
+        self._failures += 1
+        self.state, self._retry_at = State.BACKOFF, time.monotonic() + pause
+        self.journal.warn(f"{self.flow.name} {how}, and is tried again in {pause:.0f} s: {message}")
 
     def _learns(self, new: SchemaId) -> bool:
         if new in self.ids.learnt | self.ids.hopeless:
             return False
-        try:
-            known = self.flow.knows(new)
-        except HeadwaterError:
-            return False
+        known = self.flow.knows(new)
         if known:
             self.ids = msgspec.structs.replace(self.ids, learnt=self.ids.learnt | {new})
         elif self.flow.tolerant:
@@ -136,50 +210,19 @@ class Task:
         return known or self.flow.tolerant
 
 
-class Hosted:
-    """A connector's tasks."""
+def _job_settings(config: ConnectorConfig, settings: Settings) -> tuple[Job, Settings, str]:
+    given = {key.replace(".", "_"): value for key, value in config.under("job.").items()}
+    every = given.pop("every_ms", "")
+    wanted = job(given.pop("name"))
+    own = msgspec.structs.replace(
+        settings, job_name=config.name, tolerant=config.tolerant, **_fields(config, given)
+    )
+    return wanted, own, every
 
-    def __init__(
-        self,
-        config: ConnectorConfig,
-        site: Site,
-        checkpoints: str,
-        journal: Journal | None = None,
-    ) -> None:
-        self.config, self.site = config, site
-        journal = journal or Journal()
-        for key in config.unknown:
-            _log.warning("%s: the key %s is not supported and has no effect", config.name, key)
-            journal.warn(f"the key {key} is not supported and has no effect")
-        self.tasks: Sequence[Task | BatchTask]
-        if config.kind is Kind.JOB:
-            self.tasks = _job(config, site, checkpoints, journal)
-        else:
-            plan = _PLANS[config.kind](config, site)
-            self.tasks = [Task(flow, f"{checkpoints}/{flow.name}", journal) for flow in plan]
 
-    def start(self) -> None:
-        """Start every task in a scheduling pool of the connector's own."""
-        self.site.spark.sparkContext.setLocalProperty("spark.scheduler.pool", self.config.name)
-        for task in self.tasks:
-            task.start()
-
-    def restart(self, task: Task | BatchTask) -> None:
-        """Build one task again; it goes on from its checkpoint."""
-        self.site.spark.sparkContext.setLocalProperty("spark.scheduler.pool", self.config.name)
-        task.stop()
-        task.start()
-
-    def poll(self) -> None:
-        """See how every task is."""
-        for task in self.tasks:
-            task.poll()
-
-    def stop(self) -> None:
-        """End every task."""
-        for task in self.tasks:
-            task.stop()
-
-    def trace(self, task: Task | BatchTask) -> str:
-        """Why a task failed, without any secret."""
-        return scrubbed(task.trace, self.config.values, self.config.environ)
+def _fields(config: ConnectorConfig, given: dict[str, str]) -> dict[str, str]:
+    unknown = [key for key in given if key not in Settings.__struct_fields__]
+    if unknown:
+        names = {f"job.{key.replace('_', '.')}": "is no setting of a job" for key in unknown}
+        raise BadConfig(config.name, names)
+    return given

@@ -20,6 +20,13 @@ def observe(spark: SparkSession) -> Capture | None:
     return None
 
 
+def report_failed_start(spark: SparkSession, name: str, error: BaseException) -> None:
+    """Report a streaming job that failed before its query existed."""
+    capture = observe(spark)
+    if capture is not None:
+        capture.could_not_start(name, error)
+
+
 @contextmanager
 def observed(spark: SparkSession, job: str) -> Iterator[SparkSession]:
     """A session in which a batch job is told under its own name, beside what else runs here."""

@@ -13,7 +13,7 @@ from headwater.errors import RegistryRefused
 SchemaId = NewType("SchemaId", int)
 HEADER = 5  # bytes before a record in Confluent's format: a zero, and its schema's id
 _TIMEOUT_S = 30
-_NOT_FOUND = 404
+_NOT_FOUND, _BUSY, _SERVER_ERROR = 404, 429, 500
 
 
 class Schema(msgspec.Struct, frozen=True):
@@ -89,9 +89,11 @@ class Registry:
         try:
             answer = asking(method, self.url + path, json=body, auth=self._auth)
         except httpx.HTTPError as error:
-            raise RegistryRefused(path, str(error)) from error
+            raise RegistryRefused(path, str(error), transient=True) from error
         if answer.status_code == _NOT_FOUND and missing is not None:
             return missing
         if answer.is_error:
-            raise RegistryRefused(path, f"{answer.status_code} {answer.text[:300]}")
+            reason = f"{answer.status_code} {answer.text[:300]}"
+            away = answer.status_code >= _SERVER_ERROR or answer.status_code == _BUSY
+            raise RegistryRefused(path, reason, transient=away)
         return answer.json()

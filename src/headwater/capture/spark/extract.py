@@ -29,6 +29,9 @@ _MOST_HANDOVERS = 20  # of a chain, one after the other
 # Columns that address a record on its way into Kafka and are no part of it.
 _ENVELOPE = frozenset({"topic", "partition", "headers"})
 
+# Columns of a write that say where rows go, and are in none of its objects.
+INTERNAL = "_headwater_"
+
 
 class Described(Struct, frozen=True):
     """What is known of one query: its lineage, and the datasets at both ends."""
@@ -62,7 +65,7 @@ class Described(Struct, frozen=True):
     def columns(self) -> list[tuple[str, Column]]:
         """The output's columns; a topic's are the fields of the record that is written."""
         if self.output is None or not self.output.namespace.startswith("kafka://"):
-            return list(self.lineage.columns)
+            return [(name, c) for name, c in self.lineage.columns if not name.startswith(INTERNAL)]
         return list(record_columns(self.lineage.columns))
 
     def notes(self) -> dict[str, Any] | None:
@@ -242,7 +245,7 @@ def _with_schema(output: Dataset, plan: Java, lineage: PlanLineage) -> Dataset:
     if output.namespace.startswith("kafka://"):
         fields = tuple(Field(name, None) for name, _ in record_columns(lineage.columns))
     else:
-        names = {name for name, _ in lineage.columns}
+        names = {name for name, _ in lineage.columns if not name.startswith(INTERNAL)}
         listed = json.loads(str(plan.schema().json()))["fields"]
         fields = tuple(Field(f["name"], f["type"]) for f in listed if f["name"] in names)
     return msgspec.structs.replace(output, fields=fields)

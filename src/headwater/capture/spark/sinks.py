@@ -1,6 +1,7 @@
 """Names what is written: by a batch command at the root of a plan, or by a stream's sink."""
 
 import re
+from collections.abc import Mapping
 
 from headwater.capture.datasets import naming
 from headwater.capture.datasets.naming import Dataset
@@ -10,6 +11,8 @@ from headwater.capture.spark.leaves import Leaves, table_name
 
 # Options of a writer that name its dataset; the physical place is then another name of it.
 _OWN_NAMESPACE, _OWN_NAME = "headwater.dataset.namespace", "headwater.dataset.name"
+# The place where files end up that a job moves there after it has written them.
+_OWN_LOCATION = "headwater.dataset.location"
 _PATH_SINK = re.compile(r"^(?:FileSink|DeltaSink)\[(.*)\]$")
 
 
@@ -31,8 +34,7 @@ class Sinks:
             return self._relation(call(plan, _TARGETS[kind]))
         if kind == "InsertIntoHadoopFsRelationCommand":
             table = option(plan.catalogTable())
-            place = str(plan.outputPath().toString())
-            return self._catalogs.v1(table) if table is not None else naming.location(place)
+            return self._catalogs.v1(table) if table is not None else _written_to(plan)
         if kind in _CREATES:
             return self._created(plan)
         table = call(plan, "table") or call(plan, "tableDesc")
@@ -52,10 +54,7 @@ class Sinks:
         """The datasets that a streaming query writes; none for foreachBatch, console, memory."""
         found = self._of_stream(execution, topics)
         options = string_map(call(execution, "logicalPlan", "writeOptions"))
-        namespace, name = options.get(_OWN_NAMESPACE), options.get(_OWN_NAME)
-        if len(found) != 1 or not (namespace or name):
-            return found
-        return (naming.renamed(found[0], namespace, name),)
+        return (_as_named(found[0], options),) if len(found) == 1 else found
 
     def _of_stream(self, execution: Java, topics: tuple[str, ...]) -> tuple[Dataset, ...]:
         sink = execution.sink()
@@ -85,6 +84,18 @@ class Sinks:
         if name is None or table is None:
             return None
         return self._catalogs.v2(table, str(name.catalog().name()), table_name(name.identifier()))
+
+
+def _written_to(plan: Java) -> Dataset:
+    """The place that files are written to, or that they go to from there."""
+    options = string_map(plan.options())
+    place = options.get(_OWN_LOCATION) or str(plan.outputPath().toString())
+    return _as_named(naming.location(place), options)
+
+
+def _as_named(dataset: Dataset, options: Mapping[str, str]) -> Dataset:
+    namespace, name = options.get(_OWN_NAMESPACE), options.get(_OWN_NAME)
+    return naming.renamed(dataset, namespace, name) if namespace or name else dataset
 
 
 # Commands on a table that is there, by what they call it.

@@ -9,6 +9,7 @@ import json
 import threading
 import time
 from functools import partial
+from typing import NamedTuple
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -29,8 +30,20 @@ _INITIALIZATION_MS = 10_000
 _DESCRIBED_SECONDS = 15.0
 # How long a table is left alone that could not be read: to fail may take it a while.
 _UNREADABLE_SECONDS = 60.0
+# How a query of ours fails that is started again at once, by those who run it.
+NEW_SCHEMA = "headwater: unknown schema id "
+_RESTART_SECONDS = 60.0
 _BOUNDED = frozenset({"OneTimeTrigger", "AvailableNowTrigger"})
 _FUNCTION_SINKS = frozenset({"ForeachBatchSink"})
+
+
+class Awaited(NamedTuple):
+    """A run whose query has met a schema it did not know, and is to be started again with it."""
+
+    run: RunName
+    until: float
+    reason: str
+    text: str
 
 
 class Stream:
@@ -81,24 +94,28 @@ class Streams:
         self._planner = planner
         self._streams: dict[str, Stream] = {}
         self._stopped: set[str] = set()
+        self._awaited: dict[str, Awaited] = {}
 
     def started(self, query: Java) -> None:
         """A query has started; called where `start()` was, so only what is quick happens here."""
         run_id, query_id = str(query.runId().toString()), str(query.id().toString())
         name = query.name() or f"{self._parent.job.name}.{query_id[:8]}"
-        run = RunName(run_id, JobName(self._parent.job.namespace, str(name)))
-        self._runs.start(
-            run,
-            facets.job_type("STREAMING", "QUERY", emission="PERIODIC"),
-            parent=self._parent,
-            more={"headwater_query": self._restarts.facet(query_id, run_id)},
-        )
+        run = self._continued(query_id)
+        if run is None:
+            run = RunName(run_id, JobName(self._parent.job.namespace, str(name)))
+            self._runs.start(
+                run,
+                facets.job_type("STREAMING", "QUERY", emission="PERIODIC"),
+                parent=self._parent,
+                more={"headwater_query": self._restarts.facet(query_id, run_id)},
+            )
         stream = self._streams[run_id] = Stream(run, query)
         self._planner.do("a streaming plan", lambda: self._describe(stream))
 
     def look(self) -> list[str]:
         """Ask every query how far it is; give the runs of those that are over."""
         over: list[str] = []
+        self._give_up_waiting()
         for run_id, stream in list(self._streams.items()):
             self._guard.run("a query", partial(self._look_at, run_id, stream, over))
         return over
@@ -130,9 +147,37 @@ class Streams:
         stream.settled.wait(_DESCRIBED_SECONDS)
         text = str(error.toString()) if error is not None else None
         reason = _reason(text) if text is not None else None
-        self._runs.end(run_id, moment, reason, text[:8_000] if text is not None else None)
-        self._streams.pop(run_id, None)
+        if self._streams.pop(run_id, None) is None:
+            return  # it has been started again meanwhile
         self._stopped.discard(run_id)
+        if text is not None and NEW_SCHEMA in text:
+            until = time.monotonic() + _RESTART_SECONDS
+            self._awaited[stream.query_id] = Awaited(stream.run, until, reason or "", text)
+            return
+        self._runs.end(
+            stream.run.run_id, moment, reason, text[:8_000] if text is not None else None
+        )
+
+    def _continued(self, query_id: str) -> RunName | None:
+        """The run that a query goes on with which has ended only to learn a new schema."""
+        awaited = self._awaited.pop(query_id, None)
+        if awaited is not None:
+            return awaited.run
+        for run_id, stream in list(self._streams.items()):
+            if stream.query_id == query_id and not stream.query.isActive():
+                error = option(stream.query.exception())
+                if error is not None and NEW_SCHEMA in str(error.toString()):
+                    self._hear(stream)
+                    self._streams.pop(run_id, None)
+                    return stream.run
+        return None
+
+    def _give_up_waiting(self) -> None:
+        for query_id, awaited in list(self._awaited.items()):
+            late = time.monotonic() > awaited.until
+            if late and self._awaited.pop(query_id, None) is not None:
+                run_id, text = awaited.run.run_id, awaited.text[:8_000]
+                self._runs.end(run_id, Moment.FAIL, awaited.reason, text)
 
     def _hear(self, stream: Stream) -> None:
         with stream.hearing:

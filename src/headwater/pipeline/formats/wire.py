@@ -5,10 +5,11 @@ import re
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from headwater.capture.spark.streams import NEW_SCHEMA
 from headwater.schemas.registry import HEADER, SchemaId
 
 MARK = "_decoded"  # true in every value that was decoded, null in one that could not be
-_UNKNOWN = "headwater: unknown schema id "
+_UNKNOWN = NEW_SCHEMA
 
 
 def framed(schema_id: SchemaId, payload: Column) -> Column:

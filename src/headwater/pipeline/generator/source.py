@@ -9,29 +9,29 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headwater.pipeline import kafka
 from headwater.pipeline.config import ConnectorConfig
-from headwater.pipeline.flows import Flow, Site
-from headwater.pipeline.formats.converters import Converter, Ids, converter_of
+from headwater.pipeline.flows import Flow, PipelineContext, Start
+from headwater.pipeline.formats.converters import Converter, converter_of
 from headwater.pipeline.generator.topics import Topic, check, records, stream, topics
 from headwater.pipeline.transforms import transformed
 
 _TRIGGER = "1 second"
 
 
-def flows(config: ConnectorConfig, site: Site) -> list[Flow]:
+def flows(config: ConnectorConfig, context: PipelineContext) -> list[Flow]:
     """The one flow of a generator."""
     check(config)
     known = topics(config)
-    converter = converter_of(config, site.settings)
-    bootstrap = site.settings.need("bootstrap", "Kafka")
+    converter = converter_of(config, context.settings)
+    bootstrap = context.settings.need("bootstrap", "Kafka")
 
-    def start(_ids: Ids, checkpoint: str) -> StreamingQuery:
+    def start(begin: Start) -> StreamingQuery:
         kafka.ensure_topics(
             bootstrap,
             list(known),
             partitions=config.number("topic.creation.default.partitions", 1),
             replicas=config.number("topic.creation.default.replication.factor", 1),
         )
-        frames = [_encoded(config, site, converter, known, topic) for topic in known.values()]
+        frames = [_encoded(config, context, converter, known, topic) for topic in known.values()]
         writer = kafka.write_stream(functools.reduce(DataFrame.union, frames), bootstrap)
         if len(known) == 1:  # as an option too, where those who observe the query look for it
             writer = writer.option("topic", next(iter(known)))
@@ -39,20 +39,20 @@ def flows(config: ConnectorConfig, site: Site) -> list[Flow]:
         for key, value in config.under("producer.override.").items():
             writer = writer.option(f"kafka.{key}", value)
         writer = writer.queryName(config.name).trigger(processingTime=_TRIGGER)
-        return writer.option("checkpointLocation", checkpoint).start()
+        return writer.option("checkpointLocation", begin.checkpoint).start()
 
     return [Flow(config.name, start)]
 
 
 def _encoded(
     config: ConnectorConfig,
-    site: Site,
+    context: PipelineContext,
     converter: Converter,
     known: dict[str, Topic],
     topic: Topic,
 ) -> DataFrame:
-    rows = stream(site.spark, topic, config.number("tasks.max", 1))
-    frame = transformed(records(rows, topic.name, known, site.seed), config)
+    rows = stream(context.spark, topic, config.number("tasks.max", 1))
+    frame = transformed(records(rows, topic.name, known, context.seed), config)
     optional = {field.name for field in topic.fields if field.null_rate}
     struct = _required(frame.schema["value"].dataType, optional)
     encode = converter.encoder(topic.name, struct)

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from pyspark.sql import SparkSession
 
 from headwater.errors import HeadwaterError, PipelineError
-from headwater.pipeline.flows import Site
+from headwater.pipeline.flows import PipelineContext
 from headwater.pipeline.hosting import Task
 from headwater.pipeline.jobs.catalog import Job, job
 from headwater.pipeline.observe import observe
 from headwater.pipeline.settings import Settings, names
+from headwater.pipeline.states import State
 
 _POLL_S = 0.5
 
@@ -51,11 +52,11 @@ def run(one: Job, spark: SparkSession, settings: Settings, ended: threading.Even
         one.run(spark, settings)
         return
     checkpoint = f"{settings.checkpoints.rstrip('/')}/{one.name}"
-    task = Task(one.flow(Site(spark, settings)), checkpoint)
+    task = Task(one.flow(PipelineContext(spark, settings)), checkpoint)
     task.start()
     # Stopping a query inside a signal's handler breaks the call that waits: poll instead.
-    while not ended.wait(_POLL_S) and not task.trace:
+    while not ended.wait(_POLL_S) and task.state is not State.FAILED:
         task.poll()
     task.stop()
-    if task.trace:
+    if task.state is State.FAILED:
         raise PipelineError(f"{one.name} failed: {task.trace}", hint="Run it again to continue")

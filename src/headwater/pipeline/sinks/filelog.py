@@ -1,39 +1,59 @@
-"""Spark's log of committed files, and how a new checkpoint goes on with an old log."""
+"""Folders that an earlier version wrote, with Spark's log of committed files.
+
+Objects are named by their offsets now and need no log. A reader with Spark believes a log that is
+there, and would not see objects beside it: the log is read for the last time, objects that it does
+not name are removed, as they were written by batches that were cut short, and then the log itself.
+"""
 
 import json
-import time
-from collections.abc import Mapping
+from urllib.parse import unquote
 
 from pyspark.sql import SparkSession
 
-from headwater.pipeline.files import Files
+from headwater.pipeline.commitlog import CommitLog
+from headwater.pipeline.sinks.objects import ObjectStore
+
+LOG = "_spark_metadata"
 
 
-def last_batch(spark: SparkSession, location: str) -> int | None:
-    """The number of the last batch that was committed to a folder; none for a new one."""
-    names = Files(spark, f"{location}/_spark_metadata").names()
-    numbers = [int(name.split(".")[0]) for name in names if name.split(".")[0].isdigit()]
-    return max(numbers, default=None)
+def adopt(spark: SparkSession, location: str, checkpoint: str) -> None:
+    """Let a folder go on without the log of files that it may have."""
+    bucket, _, path = location.partition("://")[2].partition("/")
+    store = ObjectStore(spark, bucket)
+    logs = [*store.keys(f"{path}/{LOG}/")]
+    batches = {number: key for key in logs if (number := _number(key)) is not None}
+    if not batches:
+        return
+    named = _files(store, batches)
+    objects = [key for key in store.keys(f"{path}/") if key not in logs]
+    store.remove(key for key in objects if _is_part(key) and key not in named)
+    log = CommitLog(spark, checkpoint)
+    pending = log.pending()
+    # The folder's log is written before the query's own: a batch in it is done.
+    if pending is not None and pending.number <= max(batches):
+        log.commit(pending.number)
+    store.remove(logs)
 
 
-def has_begun(spark: SparkSession, checkpoint: str) -> bool:
-    """Whether a query has run on a checkpoint."""
-    # Spark writes the query's id before anything else, and begin_after never does.
-    return "metadata" in Files(spark, checkpoint).names()
+def _files(store: ObjectStore, batches: dict[int, str]) -> set[str]:
+    numbers = sorted(batches)
+    compacted = [number for number in numbers if batches[number].endswith(".compact")]
+    wanted = [number for number in numbers if number >= (compacted[-1] if compacted else 0)]
+    found: set[str] = set()
+    for number in wanted:
+        for line in store.read(batches[number]).decode().splitlines()[1:]:
+            entry = json.loads(line)
+            name = unquote(entry["path"]).partition("://")[2].partition("/")[2]
+            raw = entry["path"].partition("://")[2].partition("/")[2]
+            if entry.get("action", "add") == "add":
+                found |= {name, raw}
+    return found
 
 
-def begin_after(
-    spark: SparkSession, checkpoint: str, batch: int, topic: str, offsets: Mapping[int, int]
-) -> None:
-    """Let a new checkpoint count on after a batch, from given offsets.
+def _number(key: str) -> int | None:
+    name = key.rpartition("/")[2].split(".")[0]
+    return int(name) if name.isdigit() else None
 
-    The file sink takes a batch whose number is in the folder's log for done, and writes
-    nothing: a query that counted from zero again would lose records without a word.
-    """
-    now = int(time.time() * 1000)
-    times = json.dumps({"batchWatermarkMs": 0, "batchTimestampMs": now, "conf": {}})
-    ends = json.dumps({topic: {str(number): offset for number, offset in offsets.items()}})
-    log, done = Files(spark, f"{checkpoint}/offsets"), Files(spark, f"{checkpoint}/commits")
-    for number in range(max(0, batch - 1), batch + 1):  # Spark wants the last two
-        log.write(str(number), f"v1\n{times}\n{ends}".encode())
-        done.write(str(number), b'v1\n{"nextBatchWatermarkMs":0}')
+
+def _is_part(key: str) -> bool:
+    return key.rpartition("/")[2].startswith("part-")

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 
-import msgspec
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.streaming.query import StreamingQuery
@@ -12,66 +11,61 @@ from pyspark.sql.streaming.query import StreamingQuery
 from headwater.errors import BadConfig, TableMissing
 from headwater.pipeline import sql, tables
 from headwater.pipeline.config import ConnectorConfig
-from headwater.pipeline.flows import Flow, Intake, Site, flow_name
-from headwater.pipeline.formats.converters import Ids, converter_of
+from headwater.pipeline.flows import Flow, PipelineContext, Start, TopicReader, flow_name
+from headwater.pipeline.formats.converters import converter_of
+from headwater.pipeline.targets import TABLE, Route, Target, routes
 from headwater.pipeline.transforms import check
 
 _PERIOD_MS = 300_000  # the original's default
 
 
-class Route(msgspec.Struct, frozen=True):
-    """A topic's records, or those whose route field matches, into one table."""
-
-    topic: str
-    table: str
-    field: str = ""
-    pattern: str = ""
-
-    def taken(self, rows: DataFrame) -> DataFrame:
-        """The rows that go this way."""
-        return rows.where(F.col(self.field).rlike(f"^(?:{self.pattern})$")) if self.field else rows
-
-
-def flows(config: ConnectorConfig, site: Site) -> list[Flow]:
+def flows(config: ConnectorConfig, context: PipelineContext) -> list[Flow]:
     """A flow for each way from a topic to a table."""
     check(config)
-    catalog = config.get("iceberg.catalog", site.settings.catalog)
-    tables.configure_catalog(site.spark, catalog, _catalog(config, site))
-    converter = converter_of(config, site.settings)
+    catalog = config.get("iceberg.catalog", context.settings.catalog)
+    tables.configure_catalog(context.spark, catalog, _catalog(config, context))
+    converter = converter_of(config, context.settings)
     ways = routes(config)
     found = []
     for way in ways:
-        intake = Intake(site, config, converter, way.topic)
+        reader = TopicReader(context, config, converter, way.topic)
         one_each = len({way.topic for way in ways}) == len(ways)
         part = way.topic if one_each else f"{way.topic}.{way.table}"
         name = flow_name(config, part, len(ways))
-        start = _starter(intake, name, way, f"{catalog}.{way.table}")
-        found.append(Flow(name, start, converter.knows, config.tolerant))
+        full = f"{catalog}.{way.table}"
+        start, target = _starter(reader, name, way, full), Target(way.topic, f"{TABLE}{full}")
+        found.append(Flow(name, start, target, converter.knows, config.tolerant))
     for topic in config.names("topics"):
-        found += Intake(site, config, converter, topic).dead_letters()
+        found += TopicReader(context, config, converter, topic).dead_letters()
     return found
 
 
-def routes(config: ConnectorConfig) -> list[Route]:
-    """Which topic goes into which table: by the route field, else by name, else all into one."""
-    names, topics = config.names("iceberg.tables"), config.names("topics")
-    field = config.get("iceberg.tables.route-field")
-    if field:
-        return [
-            Route(topic, table, field, config.get(f"iceberg.table.{table}.route-regex", table))
-            for topic in topics
-            for table in names
-        ]
-    by_name = {table.rpartition(".")[2]: table for table in names}
-    return [Route(topic, names[0] if len(names) == 1 else by_name[topic]) for topic in topics]
+def has_batch(spark: SparkSession, table: str, query_id: str, number: int) -> bool:
+    """Whether a table holds a batch of a streaming query."""
+    if not query_id or not tables.exists(spark, table):
+        return False
+    summary = F.col("summary")
+    found = (
+        spark.table(f"{sql.quoted(table)}.snapshots")
+        .where(summary["spark.sql.streaming.queryId"] == F.lit(query_id))
+        .where(summary["spark.sql.streaming.epochId"].cast("bigint") >= F.lit(number))
+    )
+    return bool(found.take(1))
 
 
-def _catalog(config: ConnectorConfig, site: Site) -> dict[str, str]:
+def _taken(rows: DataFrame, way: Route) -> DataFrame:
+    """The rows that go one way."""
+    if not way.field:
+        return rows
+    return rows.where(F.col(sql.quoted(way.field)).rlike(f"^(?:{way.pattern})$"))
+
+
+def _catalog(config: ConnectorConfig, context: PipelineContext) -> dict[str, str]:
     own = config.under("iceberg.catalog.")
     if own.get("s3.endpoint"):
         # Beside an S3 of one's own stand the slim jars, without the Apache client.
         own.setdefault("http-client.type", "urlconnection")
-    return own or tables.catalog_options(site.settings)
+    return own or tables.catalog_options(context.settings)
 
 
 def verify(config: ConnectorConfig) -> None:
@@ -135,15 +129,15 @@ def _catalog_name(text: str) -> None:
 
 
 def _starter(
-    intake: Intake, name: str, way: Route, full: str
-) -> Callable[[Ids, str], StreamingQuery | None]:
-    config, spark = intake.config, intake.site.spark
+    reader: TopicReader, name: str, way: Route, full: str
+) -> Callable[[Start], StreamingQuery | None]:
+    config, spark = reader.config, reader.context.spark
 
-    def start(ids: Ids, checkpoint: str) -> StreamingQuery | None:
-        records = intake.values(ids)
+    def start(start: Start) -> StreamingQuery | None:
+        records = reader.values(start)
         if records is None:
             return None
-        rows = way.taken(records.select("value.*"))
+        rows = _taken(records.select("value.*"), way)
         if config.flag("iceberg.tables.auto-create-enabled", default=True):
             tables.ensure_table(spark, planned_table(config, way, full, rows.schema))
         elif not tables.exists(spark, full):
@@ -152,8 +146,8 @@ def _starter(
             tables.evolve(spark, full, rows.schema)
         period = config.number("iceberg.control.commit.interval-ms", _PERIOD_MS)
         frame = tables.fitted(rows, spark.table(sql.quoted(full)).schema)
-        options = config.dataset_options(intake.topic)
-        return append(frame, name, full, checkpoint, period, options)
+        options = config.dataset_options(reader.topic)
+        return append(frame, name, full, start.checkpoint, period, options)
 
     return start
 

@@ -1,5 +1,6 @@
 """The S3 sink: a topic's records as JSON, Avro or Parquet objects, each exactly once."""
 
+import hashlib
 import re
 from collections.abc import Callable
 
@@ -8,39 +9,40 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headwater.errors import BadConfig
-from headwater.pipeline import kafka
+from headwater.pipeline.commitlog import CommitLog
 from headwater.pipeline.config import ConnectorConfig
-from headwater.pipeline.flows import Flow, Intake, Site, flow_name
-from headwater.pipeline.formats.converters import Ids, converter_of
+from headwater.pipeline.flows import Flow, PipelineContext, Start, TopicReader, flow_name
+from headwater.pipeline.formats.converters import converter_of
 from headwater.pipeline.sinks import filelog
+from headwater.pipeline.sinks.objects import CUT, ObjectStore, Stored, TopicObjects
+from headwater.pipeline.sql import quoted
+from headwater.pipeline.targets import Target, folder
 from headwater.pipeline.transforms import check
 
 _FORMATS = {"JsonFormat": "json", "ParquetFormat": "parquet", "AvroFormat": "avro"}
 _PERIOD_MS = 10_000
 _FLUSH = 100_000
+PARTITION, OFFSET = "_headwater_partition", "_headwater_offset"
+STAGING = ".headwater/staging"
+_COMMITTERS = "org.apache.hadoop.fs.s3a.commit.S3ACommitterFactory"
 _DIRECTORY = re.compile(r"'([\w-]+)'=([^/]+)")
 
 
-def flows(config: ConnectorConfig, site: Site) -> list[Flow]:
+def flows(config: ConnectorConfig, context: PipelineContext) -> list[Flow]:
     """A flow for each topic."""
     check(config)
     kind = file_format(config)
     topics = config.names("topics")
-    converter = converter_of(config, site.settings)
+    converter = converter_of(config, context.settings)
     found = []
     for topic in topics:
-        intake = Intake(site, config, converter, topic)
+        reader = TopicReader(context, config, converter, topic)
         name = flow_name(config, topic, len(topics))
-        found.append(Flow(name, _starter(intake, name, kind), converter.knows, config.tolerant))
-        found += intake.dead_letters()
+        start, target = _starter(reader, name, kind), Target(topic, folder(config, topic))
+        found.append(Flow(name, start, target, converter.knows, config.tolerant))
+    for topic in topics:
+        found += TopicReader(context, config, converter, topic).dead_letters()
     return found
-
-
-def location(config: ConnectorConfig, topic: str) -> str:
-    """Where a topic's objects are."""
-    folder = config.get("topics.dir", "topics").strip("/")
-    parts = (config.get("s3.bucket.name"), folder, topic)
-    return "s3a://" + "/".join(part for part in parts if part)
 
 
 def file_format(config: ConnectorConfig) -> str:
@@ -62,8 +64,10 @@ def laid_out(records: DataFrame, config: ConnectorConfig) -> tuple[DataFrame, li
     folders = _folders(config)
     # A field that names the folder is in the path, and Spark reads it back from there.
     fields = [name for name in records.select("value.*").columns if name not in folders]
-    wanted = [F.col(f"value.{name}").alias(name) for name in fields]
-    return records.select(*wanted, *(c.alias(n) for n, c in folders.items())), list(folders)
+    wanted = [F.col("value")[name].alias(name) for name in fields]
+    place = (F.col("partition").alias(PARTITION), F.col("offset").alias(OFFSET))
+    named = [column.alias(name) for name, column in folders.items()]
+    return records.select(*wanted, *named, *place), list(folders)
 
 
 def ensure_bucket(spark: SparkSession, bucket: str) -> None:
@@ -78,40 +82,101 @@ def ensure_bucket(spark: SparkSession, bucket: str) -> None:
         client.createBucket(requests.builder().bucket(bucket).build())
 
 
-def _starter(intake: Intake, name: str, kind: str) -> Callable[[Ids, str], StreamingQuery | None]:
-    config, spark = intake.config, intake.site.spark
+def _starter(reader: TopicReader, name: str, kind: str) -> Callable[[Start], StreamingQuery | None]:
+    config, spark = reader.config, reader.context.spark
 
-    def start(ids: Ids, checkpoint: str) -> StreamingQuery | None:
-        records = intake.values(ids)
+    def start(start: Start) -> StreamingQuery | None:
+        # One task for each partition: an object holds records of one of them, in their order.
+        records = reader.values(start, split=False)
         if records is None:
             return None
         ensure_bucket(spark, config.get("s3.bucket.name"))
-        _go_on(intake, checkpoint)
+        filelog.adopt(spark, folder(config, reader.topic), start.checkpoint)
         frame, folders = laid_out(records, config)
         period = config.number("rotate.schedule.interval.ms", _PERIOD_MS)
-        writer = (
-            frame.writeStream.format(kind)
+        writer = BatchWriter(reader, kind, folders, start.checkpoint)
+        return (
+            frame.writeStream.foreachBatch(writer.write)
             .queryName(name)
-            .option("path", location(config, intake.topic))
-            .option("checkpointLocation", checkpoint)
-            .option("maxRecordsPerFile", config.number("flush.size", _FLUSH))
-            .options(**config.dataset_options(intake.topic))
+            .option("checkpointLocation", start.checkpoint)
             .trigger(processingTime=f"{period} milliseconds")
+            .start()
         )
-        return (writer.partitionBy(*folders) if folders else writer).start()
 
     return start
 
 
-def _go_on(intake: Intake, checkpoint: str) -> None:
-    """See that a new checkpoint goes on after what is in the folder already."""
-    spark, topic = intake.site.spark, intake.topic
-    last = filelog.last_batch(spark, location(intake.config, topic))
-    if last is None or filelog.has_begun(spark, checkpoint):
-        return
-    first = kafka.first_offsets(intake.site.settings.bootstrap, topic)
-    start = {**first, **intake.site.starts.get(topic, {})}
-    filelog.begin_after(spark, checkpoint, last, topic, start)
+class BatchWriter:
+    """Writes the batches of one query, each of them any number of times with the same result."""
+
+    def __init__(self, reader: TopicReader, kind: str, folders: list[str], checkpoint: str) -> None:
+        config, spark, topic = reader.config, reader.context.spark, reader.topic
+        self._kind, self._folders = kind, folders
+        self._flush = config.number("flush.size", _FLUSH)
+        self._topic, self._bucket = topic, config.get("s3.bucket.name")
+        location = folder(config, topic)
+        self._options = {
+            **config.dataset_options(topic),
+            "headwater.dataset.location": location,
+            **_compression(config, kind),
+            # Staged files have the same names in each attempt of a task: none needs a rename.
+            "mapreduce.outputcommitter.factory.scheme.s3a": _COMMITTERS,
+            "fs.s3a.committer.name": "magic",
+            "mapreduce.fileoutputcommitter.algorithm.version": "2",
+            "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+        }
+        self._log = CommitLog(spark, checkpoint)
+        self._objects = TopicObjects(ObjectStore(spark, self._bucket), location, topic)
+        digest = hashlib.sha256(f"{checkpoint} {location}".encode()).hexdigest()[:16]
+        self._staging = f"{STAGING}/{digest}/"
+        # What an earlier pass over the same offsets has left; known when the first batch comes.
+        self._left: list[Stored] | None = None
+
+    def write(self, batch: DataFrame, number: int) -> None:
+        """Write a batch: into the staging folder, then under the final names."""
+        starts = self._log.starts(number).get(self._topic, {})
+        ends = self._log.ends(number).get(self._topic, {})
+        if self._left is None:
+            self._left = self._objects.from_offsets(starts)
+            self._objects.store.remove(self._objects.store.keys(self._staging))
+        staging = f"{self._staging}{number}/"
+        staged = batch.withColumn(CUT, _cut(starts, self._flush))
+        staged = staged.sortWithinPartitions(CUT, *self._folders, OFFSET)
+        fields = [one for one in staged.columns if one not in (PARTITION, OFFSET)]
+        (
+            staged.select(*(F.col(quoted((name,))) for name in fields))
+            .write.format(self._kind)
+            .mode("append")
+            .partitionBy(CUT, *self._folders)
+            .options(**self._options)
+            .save(f"s3a://{self._bucket}/{staging}")
+        )
+        written, staged_keys = self._objects.publish(staging)
+        passed = [one for one in self._left if one.first < ends.get(one.partition, 0)]
+        stale = [one.key for one in passed if one.key not in written]
+        self._left = [one for one in self._left if one not in passed]
+        self._objects.store.remove([*stale, *staged_keys])
+
+
+def _compression(config: ConnectorConfig, kind: str) -> dict[str, str]:
+    codec = config.get("avro.codec")
+    if kind != "avro" or not codec:
+        return {}
+    return {"compression": "uncompressed" if codec == "null" else codec}
+
+
+def _cut(starts: dict[int, int], size: int) -> Column:
+    """The partition, and the offset at which the object of a record begins."""
+    pairs = [
+        one
+        for number, offset in starts.items()
+        for one in (F.lit(number).cast("int"), F.lit(offset).cast("bigint"))
+    ]
+    known = F.create_map(*pairs)[F.col(PARTITION)] if pairs else F.lit(None)
+    first = F.coalesce(known.cast("bigint"), F.lit(0))
+    offset = F.col(OFFSET)
+    begins = offset - (offset - first) % F.lit(size)
+    return F.concat_ws("-", F.col(PARTITION).cast("string"), begins.cast("string"))
 
 
 def _folders(config: ConnectorConfig) -> dict[str, Column]:

@@ -3,7 +3,8 @@
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import unquote
 
 import anyio.to_thread
 from litestar import Litestar, Request, Response, delete, get, patch, post, put
@@ -16,15 +17,27 @@ from headwater.errors import (
     ConnectorConflict,
     HeadwaterError,
     SecretMissing,
+    TargetOwned,
     UnknownConnector,
+    UnknownJob,
 )
 from headwater.openlineage.masking import mask_text
-from headwater.pipeline.config import CLASSES, Kind, check
+from headwater.pipeline.config import CLASSES, Kind
+from headwater.pipeline.keys import SCHEMAS
 from headwater.pipeline.states import State
 from headwater.pipeline.worker.host import Worker
+from headwater.pipeline.worker.validation import definition, validated
 from headwater.version import __version__
 
-_STATUS = {BadConfig: 400, SecretMissing: 400, UnknownConnector: 404, ConnectorConflict: 409}
+_STATUS = {
+    BadConfig: 400,
+    SecretMissing: 400,
+    TargetOwned: 400,
+    UnknownJob: 400,
+    UnknownConnector: 404,
+    ConnectorConflict: 409,
+}
+_NAMED = ("name", "plugin")
 _TYPES = {Kind.GENERATOR: "source", Kind.JOB: "source"}
 
 
@@ -33,14 +46,14 @@ class Deployment(Struct):
 
     name: str
     config: dict[str, Any]
-    initial_state: State = State.RUNNING
+    initial_state: Literal["RUNNING", "PAUSED", "STOPPED"] = "RUNNING"
 
 
 def make_app(worker: Worker, address: str) -> Litestar:
     """The API as an ASGI application."""
     return Litestar(
         _routes(worker, address),
-        exception_handlers={HeadwaterError: _told, HTTPException: _refused},
+        exception_handlers={HeadwaterError: _explained, HTTPException: _refused},
         openapi_config=None,
     )
 
@@ -53,6 +66,8 @@ def _threaded(handler: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(handler)
     async def run(**arguments: Any) -> Any:
+        # Paths keep their escapes up to here, so that a name may have any character.
+        arguments |= {key: unquote(arguments[key]) for key in _NAMED if key in arguments}
         return await anyio.to_thread.run_sync(functools.partial(handler, **arguments))
 
     return run
@@ -60,18 +75,18 @@ def _threaded(handler: Callable[..., Any]) -> Callable[..., Any]:
 
 def _routes(worker: Worker, address: str) -> list[Any]:
     def info(name: str) -> dict[str, Any]:
-        definition = worker.definition(name)
-        tasks = [{"connector": name, "task": n} for n in range(len(worker.tasks(name)))]
-        config = definition.shown()
+        config = worker.definition(name).shown()
+        count = len(worker.task_names(name))
+        tasks = [{"connector": name, "task": number} for number in range(count)]
         return {"name": name, "config": config, "tasks": tasks, "type": _type(config)}
 
     def status(name: str) -> dict[str, Any]:
-        state, trace = worker.state(name)
+        found = worker.snapshot(name)
         tasks = [
-            _with_trace({"id": number, "state": one, "worker_id": address}, why)
-            for number, (one, why) in enumerate(worker.tasks(name))
+            {"id": number, **_state(task.state, task.trace, address)}
+            for number, task in enumerate(found.tasks)
         ]
-        connector = _with_trace({"state": state, "worker_id": address}, trace)
+        connector = _state(found.state, found.trace, address)
         kind = _type(worker.definition(name).config)
         return {"name": name, "connector": connector, "tasks": tasks, "type": kind}
 
@@ -94,8 +109,8 @@ def _routes(worker: Worker, address: str) -> list[Any]:
 
     @post("/connectors")
     @_threaded
-    def create(data: Deployment) -> Response[Any]:
-        worker.create(data.name, data.config, data.initial_state)
+    def create(data: Deployment, takeover: bool = False) -> Response[Any]:
+        worker.create(data.name, data.config, State(data.initial_state), takeover=takeover)
         return Response(info(data.name), status_code=201)
 
     @get("/connectors/{name:str}")
@@ -105,8 +120,8 @@ def _routes(worker: Worker, address: str) -> list[Any]:
 
     @delete("/connectors/{name:str}")
     @_threaded
-    def remove(name: str) -> None:
-        worker.delete(name)
+    def remove(name: str, purge: str | None = None) -> None:
+        worker.delete(name, purge=purge is not None and purge.lower() != "false")
 
     @get("/connectors/{name:str}/config")
     @_threaded
@@ -115,14 +130,14 @@ def _routes(worker: Worker, address: str) -> list[Any]:
 
     @put("/connectors/{name:str}/config")
     @_threaded
-    def configure(name: str, data: dict[str, Any]) -> Response[Any]:
-        _, new = worker.configure(name, data)
+    def configure(name: str, data: dict[str, Any], takeover: bool = False) -> Response[Any]:
+        _, new = worker.configure(name, data, takeover=takeover)
         return Response(info(name), status_code=201 if new else 200)
 
     @patch("/connectors/{name:str}/config")
     @_threaded
-    def change(name: str, data: dict[str, Any]) -> Any:
-        worker.patch(name, data)
+    def change(name: str, data: dict[str, Any], takeover: bool = False) -> Any:
+        worker.patch(name, data, takeover=takeover)
         return info(name)
 
     @get("/connectors/{name:str}/status")
@@ -187,17 +202,17 @@ def _routes(worker: Worker, address: str) -> list[Any]:
     @put("/connectors/{name:str}/pause", status_code=202)
     @_threaded
     def pause(name: str) -> None:
-        worker.turn(name, State.PAUSED)
+        worker.set_target_state(name, State.PAUSED)
 
     @put("/connectors/{name:str}/resume", status_code=202)
     @_threaded
     def resume(name: str) -> None:
-        worker.turn(name, State.RUNNING)
+        worker.set_target_state(name, State.RUNNING)
 
     @put("/connectors/{name:str}/stop", status_code=204)
     @_threaded
     def stop(name: str) -> None:
-        worker.turn(name, State.STOPPED)
+        worker.set_target_state(name, State.STOPPED)
 
     @post("/connectors/{name:str}/restart")
     @_threaded
@@ -219,24 +234,20 @@ def _routes(worker: Worker, address: str) -> list[Any]:
             if "." in name or kind is Kind.JOB
         ]
 
+    @get("/connector-plugins/{plugin:str}/config")
+    @_threaded
+    def plugin_config(plugin: str) -> Any:
+        return [definition(key) for key in SCHEMAS[_kind(plugin)]]
+
     @put("/connector-plugins/{plugin:str}/config/validate")
     @_threaded
     def validate(plugin: str, data: dict[str, Any]) -> Any:
-        values = {"connector.class": plugin, **{key: str(value) for key, value in data.items()}}
-        faults = check(values)
-        keys = {**values, **faults}
-        configs = [_validated(key, values.get(key), faults.get(key)) for key in keys]
-        return {
-            "name": plugin,
-            "error_count": len(faults),
-            "groups": ["Common"],
-            "configs": configs,
-        }
+        return validated(plugin, _kind(plugin), data)
 
     return [
         *(root, connectors, create, connector, remove, config, configure, change, status_of),
         *(tasks, task_status, restart_task, topics, reset_topics, logs, offsets, forget, move),
-        *(pause, resume, stop, restart, plugins, validate),
+        *(pause, resume, stop, restart, plugins, plugin_config, validate),
     ]
 
 
@@ -249,22 +260,25 @@ def _bad_request() -> Iterator[None]:
         raise HTTPException(status_code=400, detail=conflict.message) from conflict
 
 
+def _kind(plugin: str) -> Kind:
+    if plugin not in CLASSES:
+        raise UnknownConnector(f"plugin {plugin}")
+    return CLASSES[plugin]
+
+
 def _type(config: dict[str, str]) -> str:
     return _TYPES.get(CLASSES[config["connector.class"]], "sink")
 
 
-def _with_trace(body: dict[str, Any], trace: str) -> dict[str, Any]:
+def _state(state: State, trace: str, address: str) -> dict[str, Any]:
+    """A state in Kafka Connect's words; `phase` has our own, where there is no such word."""
+    body = {"state": state.in_connect, "worker_id": address}
+    if state.in_connect != state.value:
+        body["phase"] = state.value
     return {**body, "trace": trace} if trace else body
 
 
-def _validated(key: str, value: str | None, fault: str | None) -> dict[str, Any]:
-    definition = {"name": key, "type": "STRING", "required": False, "group": "Common"}
-    errors = [f"{key} {fault}"] if fault else []
-    told = {"name": key, "value": value, "errors": errors, "visible": True}
-    return {"definition": definition, "value": {**told, "recommended_values": []}}
-
-
-def _told(_request: Request[Any, Any, Any], error: HeadwaterError) -> Response[Any]:
+def _explained(_request: Request[Any, Any, Any], error: HeadwaterError) -> Response[Any]:
     code = _STATUS.get(type(error), 500)
     return Response({"error_code": code, "message": mask_text(error.message)}, status_code=code)
 

@@ -75,6 +75,8 @@ def _filter(
 def _sort(
     reader: Reader, node: Node, inputs: tuple[Relation, ...], outer: Scope | None
 ) -> Relation:
+    if node.get("global") is False:
+        return inputs[0]  # within partitions: how rows are written, and nothing that they hold
     scope = Scope.over(inputs, outer)
     return replace(inputs[0], rows=reader.edges(node.trees("order"), scope, Effect.SORT))
 

@@ -1,0 +1,164 @@
+"""States that are true: what passes is tried again, what does not fails at once, nothing hangs."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from pipeline.plain import Plain, put, sink, states, stop
+from pipeline.process import WorkerProcess
+from pipeline.proxy import Door
+from pipeline.renamed import renamed
+from server.process import ServerProcess
+from stack.platform import Platform, eventually
+
+LIMIT_S = 120
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    folder = tmp_path_factory.mktemp("lineage")
+    with ServerProcess(f"sqlite:///{folder}/lineage.db", folder / "server.log") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def worker(
+    platform: Platform, server: ServerProcess, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[WorkerProcess]:
+    folder = tmp_path_factory.mktemp("states") / "state"
+    lineage = {"OPENLINEAGE_URL": server.url, "HEADWATER_HEARTBEAT_SECONDS": "1"}
+    worker = WorkerProcess(platform, folder, environ=lineage)
+    worker.start()
+    yield worker
+    worker.stop()
+
+
+def connector(worker: WorkerProcess, name: str) -> dict[str, Any]:
+    status: dict[str, Any] = worker.get(f"/connectors/{name}/status")
+    return status
+
+
+def runs(server: ServerProcess, job: str) -> list[dict[str, Any]]:
+    answer = httpx.get(f"{server.url}/api/v1/runs", params={"limit": 100})
+    return [one["run"] for one in answer.json()["runs"] if one["job"]["name"] == job]
+
+
+def generator(topic: str, kind: str, **more: str) -> dict[str, str]:
+    return {
+        "connector.class": "generator",
+        "rows.per.second": "5",
+        f"genv.{topic}.id.with": "#{Internet.uuid}",
+        f"genv.{topic}.size.with": kind,
+        **more,
+    }
+
+
+def test_a_service_that_is_away_is_waited_for(worker: WorkerProcess, platform: Platform) -> None:
+    registry = urlsplit(platform.variables()["SCHEMA_REGISTRY_URL"])
+    door = Door(registry.netloc)
+    url = f"http://127.0.0.1:{door.port}{registry.path}"
+    name, config = renamed("orders-s3-sink", "away")
+    put(worker, name, {**config, "value.converter.schema.registry.url": url})
+    eventually(lambda: states(worker, name) == ["RUNNING", "RESTARTING"], LIMIT_S)
+    (task,) = connector(worker, name)["tasks"]
+    assert task["phase"] == "BACKOFF"
+    assert "refused" in task["trace"]
+    door.open()
+    eventually(lambda: states(worker, name) == ["RUNNING", "RUNNING"], LIMIT_S)
+    door.close()
+    assert worker.ask("DELETE", f"/connectors/{name}?purge").status_code == 204
+
+
+def test_the_api_answers_while_a_connector_hangs(worker: WorkerProcess, platform: Platform) -> None:
+    registry = urlsplit(platform.variables()["SCHEMA_REGISTRY_URL"])
+    door = Door(registry.netloc)
+    door.open(answers=False)
+    name, config = renamed("orders-s3-sink", "hanging")
+    url = f"http://127.0.0.1:{door.port}"
+    put(worker, name, {**config, "value.converter.schema.registry.url": url})
+    with httpx.Client(base_url=worker.url, timeout=10) as client:
+        for path in ("/connectors?expand=status&expand=info", f"/connectors/{name}/status"):
+            assert client.get(path).status_code == 200
+        for path in ("", "/config", "/tasks", "/topics", "/offsets", "/logs"):
+            assert client.get(f"/connectors/{name}{path}").status_code == 200
+        assert client.put(f"/connectors/{name}/pause").status_code == 202
+        assert client.delete(f"/connectors/{name}?purge").status_code == 204
+        assert name not in client.get("/connectors").json()
+    door.close()
+
+
+def test_what_does_not_pass_fails_at_once_and_is_told(
+    worker: WorkerProcess, server: ServerProcess
+) -> None:
+    put(worker, "picky", generator("picky", "#{number.number_between '1','9'}"))
+    eventually(lambda: states(worker, "picky") == ["RUNNING", "RUNNING"], LIMIT_S)
+    eventually(lambda: bool(runs(server, "picky")), LIMIT_S)
+    put(worker, "picky", generator("picky", "#{Lorem.word}"))
+    eventually(lambda: states(worker, "picky") == ["RUNNING", "FAILED"], LIMIT_S)
+    (task,) = connector(worker, "picky")["tasks"]
+    assert "409" in task["trace"]
+    eventually(lambda: "FAILED" in {one["state"] for one in runs(server, "picky")}, LIMIT_S)
+    assert worker.ask("DELETE", "/connectors/picky?purge").status_code == 204
+
+
+def test_a_compatible_schema_restarts_no_run(worker: WorkerProcess, server: ServerProcess) -> None:
+    source, grown = "#{number.number_between '1','9'}", {"attrv.grown.note.null.rate": "0.5"}
+    put(worker, "grown", generator("grown", source))
+    name, config = renamed("orders-s3-sink", "grown")
+    put(worker, name, {**config, "rotate.schedule.interval.ms": "500"})
+
+    def rows() -> int:
+        listed = worker.get(f"/connectors/{name}/offsets")["offsets"]
+        return sum(one["offset"]["kafka_offset"] for one in listed)
+
+    eventually(lambda: rows() > 0, LIMIT_S)
+    put(worker, "grown", generator("grown", source, **{"genv.grown.note.with": "x", **grown}))
+    eventually(lambda: "new schema" in _logs(worker, name), LIMIT_S)
+    before = rows()
+    eventually(lambda: rows() > before, LIMIT_S)
+    found = runs(server, name)
+    assert [one["state"] for one in found] == ["RUNNING"]
+    # The lineage is that of the objects, not of where they were staged.
+    place = httpx.get(f"{server.url}/api/v1/namespaces/s3%3A%2F%2Ffh-dev-bucket/datasets/grown")
+    assert {"id", "size", "note"} <= {one["name"] for one in place.json()["fields"]}
+    everything = httpx.get(f"{server.url}/api/v1/datasets", params={"limit": 500}).text
+    assert "_headwater_" not in everything
+    lineage = place.json().get("columnLineage") or []
+    inputs = {field["field"] for column in lineage for field in column["inputFields"]}
+    assert inputs <= {"id", "size", "note"}
+    assert "staging" not in everything
+    for one in (name, "grown"):
+        stop(worker, one)
+        assert worker.ask("DELETE", f"/connectors/{one}?purge").status_code == 204
+
+
+def test_values_have_types(worker: WorkerProcess, tmp_path: Path, platform: Platform) -> None:
+    plugin = "io.confluent.connect.s3.S3SinkConnector"
+    listed = {one["name"]: one for one in worker.get(f"/connector-plugins/{plugin}/config")}
+    assert listed["flush.size"]["type"] == "INT"
+    assert listed["topics"]["required"]
+    assert listed["value.converter.basic.auth.user.info"]["type"] == "PASSWORD"
+    wrong = {"topics": "t", "s3.bucket.name": "b", "flush.size": "many", "format.class": "Csv"}
+    told = worker.ask("PUT", f"/connector-plugins/{plugin}/config/validate", wrong).json()
+    faulty = {one["value"]["name"] for one in told["configs"] if one["value"]["errors"]}
+    assert faulty == {"flush.size", "format.class"}
+    assert told["error_count"] == 2
+    job = {"connector.class": "job", "job.name": "supplier-stats", "job.colour": "red"}
+    assert worker.ask("PUT", "/connectors/job/config", job).status_code == 400
+    given = {**job, "job.bootstrap": Plain(platform).bootstrap}
+    del given["job.colour"]
+    body = {"name": "job", "config": given, "initial_state": "PAUSED"}
+    assert worker.ask("POST", "/connectors", body).status_code == 201
+    eventually(lambda: set(states(worker, "job")) == {"PAUSED"}, LIMIT_S)
+    assert "not supported" not in _logs(worker, "job")
+    assert worker.ask("PUT", "/connectors/x/config", sink("a", colour="red")).status_code == 201
+    eventually(lambda: "colour is not supported" in _logs(worker, "x"), LIMIT_S)
+
+
+def _logs(worker: WorkerProcess, name: str) -> str:
+    lines = worker.get(f"/connectors/{name}/logs")["lines"]
+    return "\n".join(str(line["message"]) for line in lines)
