@@ -44,6 +44,25 @@ def test_a_killed_service_is_back_and_its_data_is_there(platform: Platform, name
     eventually(lambda: read(platform))
 
 
+def test_a_service_that_hangs_is_shown_and_started_again(tmp_path: Path) -> None:
+    platform = Platform(tmp_path / "hung", HEADWATER_UNRESPONSIVE_SECONDS="20")
+    platform.up("--only", "s3")
+    try:
+        before = platform.service("s3")
+        hung = psutil.Process(before["pid"])
+        hung.suspend()
+        eventually(lambda: platform.service("s3")["status"] == "unresponsive")
+        hung.resume()
+        eventually(lambda: platform.service("s3")["status"] == "healthy")
+        assert platform.service("s3")["pid"] == before["pid"]
+        hung.suspend()
+        eventually(lambda: platform.service("s3")["restarts"] == before["restarts"] + 1, 120)
+        eventually(lambda: platform.service("s3")["status"] == "healthy")
+        assert platform.service("s3")["pid"] != before["pid"]
+    finally:
+        platform.run("down")
+
+
 def test_a_killed_supervisor_leaves_nothing_running(small: Platform) -> None:
     up = start(small, "kafka,s3")
     assert len(small.processes()) >= 4

@@ -16,6 +16,7 @@ _COLOURS = {
     "ok": "green",
     "starting": "yellow",
     "waiting": "dim",
+    "unresponsive": "yellow",
     "restarting": "yellow",
     "warning": "yellow",
     "stopping": "dim",

@@ -45,6 +45,7 @@ def make(
         cache=cache,
         lock=jars,
         ports=ports.choose(wishes),
+        unresponsive_s=settings.unresponsive_s,
     )
 
 

@@ -18,6 +18,7 @@ _FIRST_TRIES = 3
 _BACKOFF_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 # A service that stayed up this long has earned quick restarts again.
 _STEADY_S = 60.0
+_PROBE_S = 5.0
 _LOG_LIMIT = 20 * 2**20
 
 
@@ -97,8 +98,7 @@ class Runner(threading.Thread):
                 self._service.settle(self._site)
                 self._came_up, self._ready_at = True, time.monotonic()
                 self._tell(status="healthy", ready_after_s=round(self._ready_at - self._began, 1))
-            while child.poll() is None and not self._stop_asked.wait(_POLL_S):
-                pass
+            self._watch(child)
         finally:
             if self._stop_asked.is_set():
                 self._tell(status="stopping")
@@ -106,6 +106,35 @@ class Runner(threading.Thread):
                 for user in self._users:
                     user.join(_GRACE_S)
             end(child, _GRACE_S)
+
+    def _watch(self, child: subprocess.Popen[bytes]) -> None:
+        """Probe the service for as long as it runs, and end it when it has stopped answering."""
+        silent_since: float | None = None
+        due = time.monotonic() + _PROBE_S
+        while child.poll() is None and not self._stop_asked.wait(_POLL_S):
+            if time.monotonic() < due:
+                continue
+            asked = time.monotonic()
+            reason = self._probe_error()
+            due = time.monotonic() + _PROBE_S
+            if reason is None:
+                if silent_since is not None:
+                    silent_since = None
+                    self._tell(status="healthy", reason="")
+                continue
+            silent_since = asked if silent_since is None else silent_since
+            silent_s = time.monotonic() - silent_since
+            self._tell(status="unresponsive", reason=reason)
+            if silent_s > self._site.unresponsive_s:
+                child.kill()
+                raise self._failure(f"it did not answer for {silent_s:.0f} s ({reason})")
+
+    def _probe_error(self) -> str | None:
+        try:
+            self._service.probe(self._site)
+        except Exception as error:  # whatever it says, it does not answer as it should
+            return str(error) or type(error).__name__
+        return None
 
     def _await_ready(self, child: subprocess.Popen[bytes]) -> None:
         """Wait until the service answers and the listener is our own process."""

@@ -41,6 +41,8 @@ class Site(msgspec.Struct, frozen=True):
     cache: JarCache
     lock: Lock
     ports: Mapping[str, int]
+    # How long a running service may leave probes unanswered before it is started again.
+    unresponsive_s: float = 60.0
 
     @property
     def java(self) -> str:

@@ -6,6 +6,8 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
+_UNRESPONSIVE_S = 60.0
+
 
 class Settings(msgspec.Struct, frozen=True):
     """Where data, jars and Java are."""
@@ -15,6 +17,7 @@ class Settings(msgspec.Struct, frozen=True):
     ivy_settings: Path | None = None
     java_home: Path | None = None
     search_path: str = ""
+    unresponsive_s: float = _UNRESPONSIVE_S
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> "Settings":
@@ -27,6 +30,7 @@ class Settings(msgspec.Struct, frozen=True):
             ivy_settings=_path(environ, "HEADWATER_IVY_SETTINGS"),
             java_home=_path(environ, "JAVA_HOME"),
             search_path=environ.get("PATH", ""),
+            unresponsive_s=float(environ.get("HEADWATER_UNRESPONSIVE_SECONDS", _UNRESPONSIVE_S)),
         )
 
 

@@ -12,7 +12,9 @@ from headwater.errors import NotUp
 from headwater.stack.files import write_atomically
 from headwater.stack.process import Pid
 
-Status = Literal["waiting", "starting", "healthy", "restarting", "stopping", "failed"]
+Status = Literal[
+    "waiting", "starting", "healthy", "unresponsive", "restarting", "stopping", "failed"
+]
 
 
 class ServiceState(msgspec.Struct, frozen=True):
