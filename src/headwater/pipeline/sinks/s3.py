@@ -3,7 +3,9 @@
 import hashlib
 import re
 from collections.abc import Callable
+from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
@@ -76,10 +78,18 @@ def ensure_bucket(spark: SparkSession, bucket: str) -> None:
     assert jvm is not None  # noqa: S101 (a session over py4j has one)
     system = jvm.org.apache.hadoop.fs.Path(f"s3a://{bucket}/").getFileSystem(hadoop)
     client = system.getS3AInternals().getAmazonS3Client("see that the bucket is there")
-    names = {one.name() for one in client.listBuckets().buckets()}
-    if bucket not in names:
-        requests = jvm.software.amazon.awssdk.services.s3.model.CreateBucketRequest
+    if bucket in _buckets(client):
+        return
+    requests = jvm.software.amazon.awssdk.services.s3.model.CreateBucketRequest
+    try:
         client.createBucket(requests.builder().bucket(bucket).build())
+    except Py4JJavaError:
+        if bucket not in _buckets(client):  # else another connector was quicker
+            raise
+
+
+def _buckets(client: Any) -> set[str]:
+    return {str(one.name()) for one in client.listBuckets().buckets()}
 
 
 def _starter(reader: TopicReader, name: str, kind: str) -> Callable[[Start], StreamingQuery | None]:
