@@ -65,7 +65,7 @@ class _Scope:
         )  # fmt: skip
         found |= {row[0] for row in rows}
         rows = self._reading.session.all(
-            "SELECT m.id FROM dataset d JOIN dataset m ON m.root = d.root WHERE d.id = ANY(?)",
+            "SELECT id FROM dataset WHERE root IN (SELECT root FROM dataset WHERE id = ANY(?))",
             [*found],
         )
         return {row[0] for row in rows}

@@ -94,9 +94,9 @@ class Naming:
         self._root.update(dict.fromkeys(ids))
         rows = self._reading.session.all(
             "SELECT d.root, r.hidden, d.id, d.created_at, d.named_at, d.declared_at, n.name, "
-            "d.name FROM dataset x JOIN dataset d ON d.root = x.root "
+            "d.name FROM dataset d "
             "JOIN dataset r ON r.id = d.root JOIN namespace n ON n.id = d.namespace "
-            "WHERE x.id = ANY(?)", ids,
+            "WHERE d.root IN (SELECT x.root FROM dataset x WHERE x.id = ANY(?))", ids,
         )  # fmt: skip
         together: dict[int, dict[int, _Member]] = {}
         for root, hidden, *member in rows:
