@@ -3,6 +3,9 @@
 An event is refused when its job, its dataset, its parent or one of its runs is of another
 namespace. Datasets of others may be named as inputs and outputs; what the event says about them
 is left out, and so are symlinks and sources outside of the key's namespaces.
+
+Only the parts that decide this are decoded. All others are passed through as they were written, so
+that a number that Python cannot hold is stored as it is for any other key.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,41 +14,54 @@ from uuid import UUID
 
 import msgspec
 from litestar import Request
+from msgspec import Raw
 
+from headwater.errors import EventRejected
 from headwater.http.keys import Key
-from headwater.openlineage.events import Event
+from headwater.openlineage.events import Event, decode
+from headwater.openlineage.sizes import check_size
 from headwater.server.http.authentication import require_covered
 from headwater.server.http.errors import Forbidden
 from headwater.server.service import Service
-from headwater.server.store.database import Session, among
+from headwater.server.store.database import Errors, Session, among
 
+Members = dict[str, Raw]
+Resolve = Callable[[str], str]
 _ABOUT = ("facets", "inputFacets", "outputFacets")
 _RUN_OWNERS = (
     "SELECT DISTINCT n.name FROM run r JOIN job j ON j.id = r.job "
     "JOIN namespace n ON n.id = j.namespace WHERE r.uuid IN"
 )
+_UNREADABLE: Errors = (msgspec.DecodeError, UnicodeError, RecursionError)
+_object = msgspec.json.Decoder(Members)
+_array = msgspec.json.Decoder(list[Raw])
+_text = msgspec.json.Decoder(str)
 
 
-def restrict(raw: bytes, key: Key, resolve: Callable[[str], str]) -> bytes:
-    """An event without what the key may not say; one that cannot be read is left as it is.
+def restrict(raw: bytes, key: Key, resolve: Resolve, most: int) -> bytes:
+    """An event of at most so many bytes without what the key may not say.
 
-    Raises: Forbidden.
+    Raises: EventRejected, Forbidden.
     """
+    check_size(raw, most)
+    decode(raw)  # what is wrong with an event is the same for every key
     try:
-        event = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, RecursionError):
-        return raw  # whoever reads it next says what is wrong
-    if not isinstance(event, dict):
-        return raw
+        return _restrict(_object.decode(raw), key, resolve)
+    except _UNREADABLE as error:
+        raise EventRejected("", f"the body cannot be read: {error}") from None
+
+
+def _restrict(event: Members, key: Key, resolve: Resolve) -> bytes:
     for job in _jobs(event):
         require_covered(key, job)
-    dataset = event.get("dataset")
-    if isinstance(dataset, dict):
-        _require_dataset(key, dataset, resolve)
-        _restrict_dataset(key, dataset, resolve)
+    if (dataset := _members(event.get("dataset"))) is not None:
+        namespace = _string(dataset.get("namespace"))
+        if namespace is not None:
+            require_covered(key, resolve(namespace))
+        event["dataset"] = _restricted(event["dataset"], key, resolve)
     for side in ("inputs", "outputs"):
-        for part in _items(event.get(side)):
-            _restrict_dataset(key, part, resolve)
+        if (parts := _items(event.get(side))) is not None:
+            event[side] = _raw([_restricted(part, key, resolve) for part in parts])
     return msgspec.json.encode(event)
 
 
@@ -54,8 +70,9 @@ def read_limited(service: Service, raw: bytes, key: Key) -> Event:
 
     Raises: EventRejected, Forbidden.
     """
-    event = service.store.read(restrict(raw, key, service.store.rules.resolve))
-    with service.store.database.reading() as session:
+    store = service.store
+    event = store.read(restrict(raw, key, store.rules.resolve, service.settings.max_event))
+    with store.database.reading() as session:
         require_own_runs(session, key, event.raw)
     return event
 
@@ -74,77 +91,99 @@ def ingest_reported(service: Service, request: Request[Any, Any, Any], raw: byte
 def require_own_runs(session: Session, key: Key, raw: bytes) -> None:
     """See that the runs that an event names are new, or of jobs of the key's namespaces.
 
-    Raises: Forbidden.
+    Raises: EventRejected, Forbidden.
     """
-    event = msgspec.json.decode(raw)
-    runs = [uuid.bytes for text in _runs(event) if (uuid := _uuid(text)) is not None]
+    try:
+        named = [*_runs(_object.decode(raw))]
+    except _UNREADABLE as error:
+        raise EventRejected("", f"the body cannot be read: {error}") from None
+    runs = [uuid.bytes for text in named if (uuid := _uuid(text)) is not None]
     for (namespace,) in among(session, _RUN_OWNERS, runs):
         if not key.covers(namespace):
             raise Forbidden(f"the key {key.name!r} may not report a run of another namespace")
 
 
-def _jobs(event: dict[str, Any]) -> Iterator[str]:
+def _jobs(event: Members) -> Iterator[str]:
     """The namespaces of the jobs that an event speaks for: its own, its parent and the root."""
-    parent = _parent(event)
-    for holder in (event, parent, parent.get("root")):
-        job = holder.get("job") if isinstance(holder, dict) else None
-        if isinstance(job, dict) and isinstance(job.get("namespace"), str):
-            yield job["namespace"]
+    for holder in _speakers(event):
+        namespace = _string((_members(holder.get("job")) or {}).get("namespace"))
+        if namespace is not None:
+            yield namespace
 
 
-def _runs(event: dict[str, Any]) -> Iterator[Any]:
-    parent = _parent(event)
-    for holder in (event, parent, parent.get("root")):
-        run = holder.get("run") if isinstance(holder, dict) else None
-        if isinstance(run, dict):
-            yield run.get("runId")
+def _runs(event: Members) -> Iterator[str | None]:
+    for holder in _speakers(event):
+        yield _string((_members(holder.get("run")) or {}).get("runId"))
 
 
-def _parent(event: dict[str, Any]) -> dict[str, Any]:
-    found: Any = event
-    for name in ("run", "facets", "parent"):
-        found = found.get(name) if isinstance(found, dict) else None
-    return found if isinstance(found, dict) else {}
+def _speakers(event: Members) -> Iterator[Members]:
+    """What may have a job and a run: the event, its parent and the root."""
+    yield event
+    found = event
+    for path in (("run", "facets", "parent"), ("root",)):
+        for name in path:
+            found = _members(found.get(name)) or {}
+        yield found
 
 
-def _uuid(text: Any) -> UUID | None:
+def _uuid(text: str | None) -> UUID | None:
     try:
-        return UUID(text)
-    except (ValueError, TypeError, AttributeError):
+        return None if text is None else UUID(text)
+    except ValueError:
         return None
 
 
-def _require_dataset(key: Key, part: dict[str, Any], resolve: Callable[[str], str]) -> None:
-    if isinstance(part.get("namespace"), str):
-        require_covered(key, resolve(part["namespace"]))
-
-
-def _restrict_dataset(key: Key, part: dict[str, Any], resolve: Callable[[str], str]) -> None:
+def _restricted(raw: Raw, key: Key, resolve: Resolve) -> Raw:
+    """A dataset of an event without what the key may not say of it."""
+    part = _members(raw)
+    if part is None:
+        return raw
     if not _is_own(key, part, resolve):
-        for name in _ABOUT:
-            part.pop(name, None)
-        return
-    facets = part.get("facets")
-    if not isinstance(facets, dict):
-        return
-    links = facets.get("symlinks")
-    if isinstance(links, dict):
-        own = [name for name in _items(links.get("identifiers")) if _is_own(key, name, resolve)]
-        links["identifiers"] = own
-    change = facets.get("lifecycleStateChange")
-    if isinstance(change, dict) and "previousIdentifier" in change:
-        before = change["previousIdentifier"]
-        if not isinstance(before, dict) or not _is_own(key, before, resolve):
+        return _raw({name: value for name, value in part.items() if name not in _ABOUT})
+    facets = _members(part.get("facets"))
+    if facets is not None:
+        part["facets"] = _raw(_restrict_facets(facets, key, resolve))
+    return _raw(part)
+
+
+def _restrict_facets(facets: Members, key: Key, resolve: Resolve) -> Members:
+    links = _members(facets.get("symlinks"))
+    if links is not None:
+        names = _items(links.get("identifiers")) or []
+        own = [name for name in names if _is_own(key, _members(name) or {}, resolve)]
+        facets["symlinks"] = _raw(links | {"identifiers": _raw(own)})
+    change = _members(facets.get("lifecycleStateChange"))
+    if change is not None and "previousIdentifier" in change:
+        if not _is_own(key, _members(change["previousIdentifier"]) or {}, resolve):
             del change["previousIdentifier"]
-    source = facets.get("dataSource")
-    if isinstance(source, dict) and not key.covers(str(source.get("name"))):
+        facets["lifecycleStateChange"] = _raw(change)
+    source = _members(facets.get("dataSource"))
+    if source is not None and not key.covers(_string(source.get("name")) or ""):
         del facets["dataSource"]
+    return facets
 
 
-def _is_own(key: Key, name: dict[str, Any], resolve: Callable[[str], str]) -> bool:
-    namespace = name.get("namespace")
-    return isinstance(namespace, str) and key.covers(resolve(namespace))
+def _is_own(key: Key, name: Members, resolve: Resolve) -> bool:
+    namespace = _string(name.get("namespace"))
+    return namespace is not None and key.covers(resolve(namespace))
 
 
-def _items(value: Any) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+def _members(raw: Raw | None) -> Members | None:
+    """What an object has, each as it was written; None for anything else."""
+    return None if raw is None or _first(raw) != b"{" else _object.decode(raw)
+
+
+def _items(raw: Raw | None) -> list[Raw] | None:
+    return None if raw is None or _first(raw) != b"[" else _array.decode(raw)
+
+
+def _string(raw: Raw | None) -> str | None:
+    return None if raw is None or _first(raw) != b'"' else _text.decode(raw)
+
+
+def _first(raw: Raw) -> bytes:
+    return bytes(memoryview(raw)[:1])
+
+
+def _raw(value: Any) -> Raw:
+    return Raw(msgspec.json.encode(value))

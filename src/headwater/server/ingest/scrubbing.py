@@ -47,7 +47,7 @@ class Scrubber:
             return msgspec.json.encode(clean)
         except RecursionError:
             raise EventRejected("", _TOO_DEEP) from None
-        except (msgspec.DecodeError, UnicodeError):
+        except (msgspec.DecodeError, ValueError):
             return self.text(raw.decode(errors="replace")).encode(errors="replace")
 
     def _is_suspect(self, raw: bytes, rest: bytes) -> bool:

@@ -20,10 +20,10 @@ def create_key(
 ) -> str:
     """Make a key, for some namespaces or for all, and return it: it is kept nowhere.
 
-    Raises: UsageError, when the name is taken or a scope is unknown.
+    Raises: UsageError, when the name is taken, a scope is unknown or a prefix is empty.
     """
     wanted, key = check_scopes(scopes), new_key()
-    limits = _LIMITS.join(dict.fromkeys(prefix for prefix in namespaces if prefix))
+    limits = _LIMITS.join(_checked(namespaces))
     with database.writing() as session:
         if session.all("SELECT 1 FROM api_key WHERE name = ? AND revoked_at IS NULL", name):
             raise UsageError(
@@ -37,6 +37,19 @@ def create_key(
         )  # fmt: skip
         note(session, "command line", "key created", name, f"{','.join(wanted)} {limits}")
     return key
+
+
+def _checked(namespaces: Iterable[str]) -> list[str]:
+    """Prefixes without repeats; an empty one would be that of every namespace."""
+    prefixes = [*dict.fromkeys(namespaces)]
+    for prefix in prefixes:
+        if not prefix.strip() or _LIMITS in prefix:
+            raise UsageError(
+                f"{prefix!r} is not a prefix of namespaces",
+                hint="Give the text that the key's namespaces begin with, "
+                "or no namespace for a key to all of them",
+            )
+    return prefixes
 
 
 def revoke_key(database: Database, name: str) -> None:

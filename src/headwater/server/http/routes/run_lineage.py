@@ -1,9 +1,12 @@
 """One run: what it read and wrote, and the runs before and after it."""
 
+from typing import Any
 from urllib.parse import unquote
 
-from litestar import Controller, Response, get
+from litestar import Controller, Request, Response, get
 
+from headwater.http.keys import Key
+from headwater.server.answers.owners import namespaces_of_run
 from headwater.server.answers.progress import points, snapshots
 from headwater.server.answers.run_lineage import run_lineage, snapshot_offsets
 from headwater.server.http.access import READS_PATH, READS_RUN
@@ -50,12 +53,21 @@ class RunLineage(Controller):
         sync_to_thread=True,
     )
     def get_snapshot_offsets(
-        self, service: Service, namespace: PathText, name: PathText, snapshot: PathText
+        self,
+        service: Service,
+        request: Request[Any, Any, Any],
+        namespace: PathText,
+        name: PathText,
+        snapshot: PathText,
     ) -> Response[bytes]:
         """Get the Kafka offsets in an Iceberg snapshot, as far as events report them."""
+        key: Key | None = request.scope["state"].get("key")
         with service.reader.open() as reading:
             dataset = dataset_of(reading, namespace, name)
             found = snapshot_offsets(reading, dataset, unquote(snapshot))
+            if found is not None and key is not None and key.is_limited:
+                owners = namespaces_of_run(reading, found["runId"])
+                found = found if any(key.covers(owner) for owner in owners) else None
         if found is None:
             raise NotFound("Snapshot", snapshot)
         return answer(found)
