@@ -13,11 +13,13 @@ import pytest
 
 from headwater.server.settings import DEFAULT_ALIASES
 from headwater.server.store.aliases import AliasRules
+from headwater.server.store.database import open_database
 from headwater.server.store.store import Store
 from server.conftest import open_api
 from server.events import as_bytes, run_event
 from server.process import ServerProcess
 from server.stores import Stores
+from server.test_leases import eventually
 
 _AT_ONCE = 24  # requests that are under way when the store goes away
 _END = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> %s"
@@ -65,12 +67,12 @@ def upgraded(url: str) -> Iterator[None]:
 
 
 @contextmanager
-def full(server: ServerProcess) -> Iterator[None]:
-    """No file of the server may grow any more: to it, the disk is full."""
+def full(server: ServerProcess, size: int = 4096) -> Iterator[None]:
+    """No file of the server may grow beyond a size: to it, the disk is full."""
     assert server.process is not None
     pid = server.process.pid
     _, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
-    resource.prlimit(pid, resource.RLIMIT_FSIZE, (4096, hard))
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, hard))
     yield
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (hard, hard))
 
@@ -118,6 +120,56 @@ def test_a_locked_sqlite_fails_requests_together(stores: Stores, tmp_path: Path)
 def test_a_full_disk_is_told_and_the_server_recovers(stores: Stores, tmp_path: Path) -> None:
     with ServerProcess(stores.new("sqlite"), tmp_path / "log") as server:
         _goes_away_and_comes_back(server, full(server), "disk")
+
+
+def test_a_disk_too_full_for_an_event_is_not_ready(stores: Stores, tmp_path: Path) -> None:
+    """Even if it has room for less."""
+    url = stores.new("sqlite")
+    log = _path(url).with_name(_path(url).name + "-wal")
+    with ServerProcess(url, tmp_path / "log") as server:
+        server.api.send(run_event())
+        eventually(lambda: log.stat().st_size == 0)
+        event = as_bytes(run_event(run="large", job="large", outputs=[f"t{n}" for n in range(99)]))
+        with full(server, 24_000):
+            assert server.api.post(event).status_code == 503
+            for _ in range(2):
+                assert server.api.client.get("/ready").status_code == 503
+        assert server.api.client.get("/ready").status_code == 200
+        assert server.api.post(event).status_code == 201
+
+
+def test_a_probe_frees_the_lock_of_a_server_that_stands_still(stores: Stores) -> None:
+    url = stores.new("postgresql")
+    store = Store(url, AliasRules(DEFAULT_ALIASES))
+    try:
+        with psycopg.connect(url) as stalled:
+            stalled.execute("UPDATE clock SET generation = generation")
+            assert store.writer.probe() is None
+    except psycopg.OperationalError:
+        pass  # its session was ended
+    finally:
+        store.close()
+
+
+def test_a_checkpoint_that_fails_leaves_the_writer_patient(stores: Stores) -> None:
+    """It still waits for the lock of another program."""
+    database = open_database(stores.new("sqlite"))
+    ask = "PRAGMA busy_timeout"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        with database.writing() as session:
+            before = session.all(ask)
+            session.run("CREATE TABLE large AS SELECT zeroblob(100000) AS content")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+        try:
+            with pytest.raises(sqlite3.OperationalError):
+                database.rest()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        with database.writing() as session:
+            assert session.all(ask) == before
+    finally:
+        database.close()
 
 
 def test_a_read_only_postgresql_is_told_and_the_server_recovers(

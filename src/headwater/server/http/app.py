@@ -60,6 +60,7 @@ from headwater.server.store.aliases import AliasRules
 from headwater.server.store.changes import put_namespace
 from headwater.server.store.feed import prune_feed
 from headwater.server.store.hooks import list_hooks
+from headwater.server.store.leases import Leases
 from headwater.server.store.prune import prune
 from headwater.server.store.store import Store
 from headwater.server.topics.topics import Topics
@@ -264,10 +265,11 @@ def _has_webhooks(store: Store) -> bool:
 
 
 async def _watch_leases(store: Store, every: float) -> None:
+    leases = Leases(store, every)
     while True:
         await asyncio.sleep(every)
         try:
-            LAPSED.inc(await asyncio.to_thread(store.expire_leases))
+            LAPSED.inc(await asyncio.to_thread(leases.expire))
             await asyncio.to_thread(store.apply_deferred)
         except Exception:
             _log.exception("leases could not be checked")

@@ -154,8 +154,10 @@ class SqliteDatabase:
         """Work the log into the file and empty it, unless someone reads in it."""
         with self._writing:
             self._writer.execute("PRAGMA busy_timeout = 0")
-            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            self._writer.execute(f"PRAGMA busy_timeout = {_PATIENCE * 1000}")
+            try:
+                self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            finally:
+                self._writer.execute(f"PRAGMA busy_timeout = {_PATIENCE * 1000}")
 
     def size(self) -> int:
         """Bytes of the file and of its log."""

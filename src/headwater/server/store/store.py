@@ -4,10 +4,6 @@ import logging
 import threading
 from concurrent.futures import Future
 from time import monotonic
-from typing import Any
-from uuid import UUID
-
-import msgspec
 
 from headwater.errors import EventNotStored, EventRejected, StoreError, TakesLong
 from headwater.openlineage.events import Event
@@ -16,13 +12,10 @@ from headwater.openlineage.sizes import MOST_BYTES
 from headwater.openlineage.times import format_moment, now
 from headwater.server.ingest.scrubbing import Scrubber
 from headwater.server.store.aliases import AliasRules
-from headwater.server.store.apply_runs import LAPSE
-from headwater.server.store.database import Database, Session, open_database
+from headwater.server.store.database import Database, open_database
 from headwater.server.store.log import read_bodies
 from headwater.server.store.migrate import migrate
-from headwater.server.store.unit import Unit
 from headwater.server.store.writer import Writer
-from headwater.version import PRODUCER
 
 _RECENT = 5.0  # seconds for which a commit proves that the store takes writes
 _log = logging.getLogger(__name__)
@@ -99,14 +92,6 @@ class Store:
         """Store events, and go on when they are on disk."""
         return await self.writer.ingest_soon(events)
 
-    def expire_leases(self) -> int:
-        """End runs that promised to be heard from and were not; tell how many."""
-        with self.database.reading() as session:
-            if not _due(session):
-                return 0
-        ended: int = self.writer.change(self._expire).result()
-        return ended
-
     def apply_deferred(self) -> int:
         """Apply events that were dated in the future and whose time has come; tell how many."""
         with self.database.reading() as session:
@@ -131,10 +116,6 @@ class Store:
             ).result()
             return False
 
-    def _expire(self, session: Session, _unit: Unit) -> int:
-        lapses = [self.read(_lapse(*row)) for row in _due(session)]
-        return self.writer.store(lapses)
-
     def close(self) -> None:
         """Finish what was accepted and close the database."""
         self.writer.close()
@@ -142,36 +123,3 @@ class Store:
 
 
 _DUE_EVENTS = "SELECT time, seq FROM deferred WHERE time <= ? ORDER BY time, seq LIMIT 500"
-
-
-def _due(session: Session) -> list[tuple[Any, ...]]:
-    return session.all(
-        "SELECT r.uuid, n.name, j.name, r.lease, r.heard_at FROM run r JOIN job j ON j.id = r.job "
-        "JOIN namespace n ON n.id = j.namespace WHERE r.deadline < ?", now(),
-    )  # fmt: skip
-
-
-def _lapse(uuid: bytes, namespace: str, name: str, lease: int, heard: int) -> bytes:
-    """The ABORT that the server reports for a run that fell silent."""
-    seconds = lease / 1_000_000
-    reason = f"no event of the run arrived for {seconds:g} s, the length of its lease"
-    body = {
-        "eventType": "ABORT",
-        "eventTime": format_moment(now()),
-        "producer": PRODUCER,
-        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
-        "run": {
-            "runId": str(UUID(bytes=uuid)),
-            "facets": {
-                LAPSE: {
-                    "_producer": PRODUCER,
-                    "_schemaURL": "urn:headwater:facets:1-0-0:LapseRunFacet",
-                    "reason": reason,
-                    "seconds": seconds,
-                    "lastHeard": format_moment(heard),
-                }
-            },
-        },
-        "job": {"namespace": namespace, "name": name},
-    }
-    return msgspec.json.encode(body)

@@ -31,6 +31,11 @@ from headwater.server.store.unit import Unit
 _MOST = 256  # tasks of one commit
 _GROWN = 500  # events after which the store is tended; then at each doubling
 _IDLE = 2.0  # seconds without anything to write, after which the store may put things away
+# What a probe writes after an outage: entries of `deferred` for a time that never comes.
+_NEVER_DUE = 2**62
+_FILLER = 4000  # entries, about 64 KiB
+_ADD_FILLER = "INSERT INTO deferred (time, seq) VALUES (?, ?)"
+_REMOVE_FILLER = "DELETE FROM deferred WHERE time = ?"
 _log = logging.getLogger(__name__)
 
 
@@ -61,6 +66,7 @@ class Writer:
         self.committed: Callable[[], None] | None = None  # told when those who watch have news
         self.rested: Callable[[], None] | None = None  # told when nothing was written for a while
         self.failure: StoreError | None = None  # why the last commit failed, in an outage
+        self.failed_at = 0  # when a write last failed in an outage, by the clock of events
         self.committed_at = monotonic()
         self._known: set[bytes] = set()  # digests of events that are stored already
         self._has_news = False  # whether the last commit changed what someone watches
@@ -152,7 +158,7 @@ class Writer:
             results = self._transact(batch)
         except Exception as error:
             self._unit.undo()
-            self.failure = self._outage(error)
+            self._note(self._outage(error))
             if self.failure is not None:
                 if self._recover() and not is_retry and all(t.events for t in batch):
                     # The connection was lost, or a server that stood still held the lock. Whether
@@ -196,23 +202,40 @@ class Writer:
             self._has_news = self._settle()
         return results
 
-    def probe(self) -> StoreError | None:
-        """Write something that changes nothing; tell why that fails, if it does."""
+    def probe(self, *, is_retry: bool = False) -> StoreError | None:
+        """Write something that changes nothing; tell why that fails, if it does.
+
+        After an outage it is as much as an event takes: less may fit on a full disk.
+        """
         try:
+            if self.failure is not None:
+                with self._database.writing() as session:
+                    session.run("UPDATE clock SET generation = generation")
+                    session.run(_REMOVE_FILLER, _NEVER_DUE)
+                    session.many(_ADD_FILLER, [(_NEVER_DUE, n) for n in range(_FILLER)])
             with self._database.writing() as session:
                 session.run("UPDATE clock SET generation = generation")
                 # SQLite writes nothing where a row stays the same.
                 session.run("INSERT INTO migration VALUES (0)")
                 session.run("DELETE FROM migration WHERE version = 0")
+                session.run(_REMOVE_FILLER, _NEVER_DUE)
                 ((version,),) = session.all("SELECT max(version) FROM migration")
                 check_version(version, self._database.name)
         except Exception as error:
-            self.failure = self._outage(error)
-            if self.failure is None:
+            failure = self._outage(error)
+            if failure is None:
                 raise
+            if self._recover() and not is_retry:
+                return self.probe(is_retry=True)
+            self._note(failure)
         else:
             self.failure, self.committed_at = None, monotonic()
         return self.failure
+
+    def _note(self, failure: StoreError | None) -> None:
+        self.failure = failure
+        if failure is not None:
+            self.failed_at = now()
 
     def _look_ahead(self, session: Session, events: list[Event]) -> None:
         """Read at once what the events of a commit would each ask for."""
