@@ -21,6 +21,7 @@ def test_an_export_can_be_imported_elsewhere(lab: Lab, tmp_path: Path, name: str
     path = tmp_path / name
     done = lab.ask("export", str(path))
     assert (done.returncode, done.stdout) == (0, "")
+    assert path.stat().st_mode & 0o777 == 0o600
     body = path.read_bytes()
     if name.endswith(".zst"):
         body = zstandard.ZstdDecompressor().decompressobj().decompress(body)

@@ -180,7 +180,12 @@ def _progress() -> "Progress":
 
 
 def _writing(path: Path) -> IO[bytes]:
-    return _zstd().open(path, "wb") if path.suffix == ".zst" else path.open("wb")
+    """A file that only its owner can read: events tell how a company's data flows."""
+    library = _zstd() if path.suffix == ".zst" else None
+    file = open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600))  # noqa: SIM115
+    if path.is_file():
+        os.fchmod(file.fileno(), 0o600)  # one that was there before, too
+    return library.open(file, "wb", closefd=True) if library else file
 
 
 def _reading(path: Path) -> IO[bytes]:

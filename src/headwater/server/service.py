@@ -9,6 +9,7 @@ from litestar import Request
 from headwater.http.keys import Key
 from headwater.server.answers.reading import Reader
 from headwater.server.http.authentication import Authenticator
+from headwater.server.http.masked_paths import mask_escaped
 from headwater.server.ingest.lane import Lane
 from headwater.server.live.feed import Live
 from headwater.server.settings import Settings
@@ -45,26 +46,42 @@ class Service:
         self.authenticator = authenticator
         self.clusters = clusters  # None where the server was told of none
 
-    def change(self, how: Callable[..., None], *args: Any) -> None:
-        """Make a change of `store.changes`, and wait until it is on disk."""
-        self.store.writer.change(lambda session, unit: how(session, unit, *args)).result()
+    def change(self, how: Callable[..., None], *names: Any, **texts: Any) -> None:
+        """Make a change of `store.changes`, and wait until it is on disk.
 
-    def delete(self, request: Request[Any, Any, Any], how: Callable[..., None], *args: Any) -> None:
+        Secrets are masked: in what is given by position as in names, in the rest as in texts.
+        """
+        work = self._masked(how, names, texts)
+        self.store.writer.change(work).result()
+
+    def delete(
+        self, request: Request[Any, Any, Any], how: Callable[..., None], *names: Any
+    ) -> None:
         """Make a change that takes something away, and its audit row in the same commit."""
+        change, audited = self._masked(how, names, {}), self._audited(request)
 
         def work(session: Session, unit: Any) -> None:
-            how(session, unit, *args)
-            note(session, *_audited(request))
+            change(session, unit)
+            note(session, *audited)
 
         self.store.writer.change(work).result()
 
     async def audit(self, request: Request[Any, Any, Any]) -> None:
         """Write down a request, before it is passed on to another service."""
-        work = self.store.writer.change(lambda session, _: note(session, *_audited(request)))
+        audited = self._audited(request)
+        work = self.store.writer.change(lambda session, _: note(session, *audited))
         await asyncio.wrap_future(work)
 
+    def _masked(
+        self, how: Callable[..., None], names: tuple[Any, ...], texts: dict[str, Any]
+    ) -> Callable[..., None]:
+        scrubber = self.store.scrubber
+        named = [scrubber.name(name) if isinstance(name, str) else name for name in names]
+        told = {key: scrubber.value(text) for key, text in texts.items()}
+        return lambda session, unit: how(session, unit, *named, **told)
 
-def _audited(request: Request[Any, Any, Any]) -> tuple[str, str, str, str]:
-    """Who asked what, as the audit log keeps it."""
-    key: Key | None = request.scope["state"].get("key")
-    return key.name if key else "anyone", request.method, request.scope["path"], ""
+    def _audited(self, request: Request[Any, Any, Any]) -> tuple[str, str, str, str]:
+        """Who asked what, as the audit log keeps it."""
+        key: Key | None = request.scope["state"].get("key")
+        path = mask_escaped(request.scope["path"], self.store.scrubber.text)
+        return key.name if key else "anyone", request.method, path, ""

@@ -105,6 +105,10 @@ class Masker:
             self._clean.add(text)
         return clean
 
+    def name(self, name: str, report: Report | None = None) -> str:
+        """A name without the credentials of an address, masked as names in events are."""
+        return self._name(name, Report() if report is None else report)
+
     def value(self, value: Any, report: Report | None = None) -> Any:
         """A JSON value without secrets."""
         return self._value(value, Report() if report is None else report, False)

@@ -4,17 +4,20 @@ Bodies are compressed against each other, so that no index holds their words: th
 looked through. Each answer has a bound, and tells how far it came and where to go on.
 """
 
+import re
 from datetime import datetime
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import msgspec
 
+from headwater.openlineage.times import FOREVER
 from headwater.server.answers.events import KINDS
 from headwater.server.answers.reading import Reading, moment
 from headwater.server.store.log import read_bodies
 
 _TOGETHER = 250  # events that are opened at once
+_PLACE = re.compile(r"(-?[0-9]{1,19})\.([0-9]{1,19})")
 _LONGEST = 0.6  # seconds after which an answer is given, however little was found
 
 
@@ -33,8 +36,10 @@ class Place(NamedTuple):
 
         Raises: ValueError.
         """
-        time, _, seq = text.partition(".")
-        return cls(int(time), int(seq))
+        found = _PLACE.fullmatch(text)
+        if found is None or max(numbers := [int(part) for part in found.groups()]) > FOREVER:
+            raise ValueError(text)
+        return cls(*numbers)
 
 
 class Found(NamedTuple):

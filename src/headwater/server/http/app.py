@@ -28,6 +28,7 @@ from headwater.server.http.authentication import Authenticator
 from headwater.server.http.docs import ApiPage, Documents
 from headwater.server.http.ingest_fast_path import express
 from headwater.server.http.limited_answers import limited_answers
+from headwater.server.http.masked_paths import masked_paths
 from headwater.server.http.middleware import timed, with_safe_headers
 from headwater.server.http.page import page
 from headwater.server.http.parameters import MOST_BODY
@@ -165,6 +166,7 @@ def make_api(service: Service, lifespan: Any = None) -> Litestar:
     return _Plain(
         [*_HANDLERS],
         guards=[service.authenticator.guard],
+        middleware=[partial(masked_paths, mask=service.store.scrubber.name)],
         dependencies={
             "service": Provide(lambda: service, sync_to_thread=False, use_cache=True)
         },
@@ -174,6 +176,7 @@ def make_api(service: Service, lifespan: Any = None) -> Litestar:
             EventRejected: problems.on_rejected,
             HeadwaterError: problems.on_known,
             **dict.fromkeys(service.store.database.errors, problems.on_database),
+            RecursionError: problems.on_recursion,
             Exception: problems.on_bug,
         },
         lifespan=[lifespan] if lifespan else [],

@@ -171,6 +171,13 @@ def on_database(_: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     )
 
 
+def on_recursion(request: Request[Any, Any, Any], error: RecursionError) -> Response[bytes]:
+    """Tell that a body is nested more deeply than it can be read."""
+    if request.method in ("GET", "HEAD"):
+        return on_bug(request, error)
+    return _json(400, {"code": 400, "message": "the body is nested too deeply"})
+
+
 def on_bug(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     """Tell that the fault is ours, and log it."""
     _log.exception("%s %s failed", request.method, request.url.path, exc_info=error)

@@ -81,7 +81,7 @@ def _is_plain(scope: HTTPScope) -> bool:
             length = value
         elif name == b"content-type":
             kind = value
-    return kind.startswith(b"application/json") and length.isdigit() and int(length) <= _SMALL
+    return kind.startswith(b"application/json") and length.isdigit() and int(length[:19]) <= _SMALL
 
 
 async def _read(receive: Receive) -> bytes | None:

@@ -73,6 +73,13 @@ class Scrubber:
         _count(report)
         return clean
 
+    def name(self, name: str) -> str:
+        """A name without secrets, the same as it is stored from events."""
+        report = Report()
+        clean = self._masker.name(name, report)
+        _count(report)
+        return clean
+
     def text(self, text: str) -> str:
         """A text without secrets."""
         report = Report()

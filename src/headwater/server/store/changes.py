@@ -1,5 +1,9 @@
 """Changes that people make through the API, beside events."""
 
+from typing import Any
+
+import msgspec
+
 from headwater.openlineage.times import now
 from headwater.server.store.database import Session
 from headwater.server.store.tables import add
@@ -81,12 +85,17 @@ def drop_tag(session: Session, _unit: Unit, kind: str, target: int, field: str, 
 
 
 def set_args(
-    session: Session, unit: Unit, run: bytes, args: str, start: int | None, end: int | None
+    session: Session,
+    unit: Unit,
+    run: bytes,
+    args: dict[str, Any],
+    start: int | None,
+    end: int | None,
 ) -> None:
     """Keep the arguments and nominal times of a run that was made through the API."""
     unit.flush()
     session.run(
         "UPDATE run SET args = ?, nominal_start = ?, nominal_end = ? WHERE uuid = ?",
-        args, start, end, run,
+        msgspec.json.encode(args).decode(), start, end, run,
     )  # fmt: skip
     unit.start_over()

@@ -107,8 +107,7 @@ class Namespaces(Controller):
         """Create a namespace or change its owner."""
         space = _checked(unquote(name))
         _refuse_nul(ownerName=data.owner_name, description=data.description)
-        text = data.description and service.store.scrubber.text(data.description)
-        service.change(changes.put_namespace, space, data.owner_name, text)
+        service.change(changes.put_namespace, space, owner=data.owner_name, text=data.description)
         return answer(_find_namespace(service, space))
 
     @delete("/{name:str}", opt=ADMINISTERS_PATH, status_code=200, sync_to_thread=True)
@@ -183,9 +182,10 @@ class Sources(Controller):
         """Create or change a source."""
         space = _checked(unquote(name))
         _refuse_nul(type=data.type, connectionUrl=data.connection_url, description=data.description)
-        clean = service.store.scrubber.text
-        url, text = (told and clean(told) for told in (data.connection_url, data.description))
-        service.change(changes.put_source, space, data.type, url, text)
+        service.change(
+            changes.put_source, space,
+            kind=data.type, url=data.connection_url, text=data.description,
+        )  # fmt: skip
         return answer(_find_source(service, space))
 
 
@@ -225,8 +225,10 @@ class Tags(Controller):
         """Create a tag or change its description."""
         tag = _checked(unquote(name))
         _refuse_nul(description=data.description)
-        service.change(changes.put_tag, tag, data.description)
-        return answer(Tag(tag, data.description))
+        service.change(changes.put_tag, tag, text=data.description)
+        with service.reader.open() as reading:
+            found = reading.session.all("SELECT name, description FROM tag WHERE name = ?", tag)
+        return answer(Tag(*found[0]))
 
 
 class Search(Controller):

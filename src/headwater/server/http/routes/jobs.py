@@ -6,7 +6,6 @@ from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
 
-import msgspec
 from litestar import Controller, Request, Response, delete, get, post, put
 from msgspec import Struct
 
@@ -203,9 +202,8 @@ class Jobs(Controller):
         known_since = None if start is None else min(start, now())
         event = legacy_events.run_event("OTHER", run, job, known_since)
         ingest_reported(service, request, event)
-        args = msgspec.json.encode(service.store.scrubber.value(data.args or {})).decode()
         uuid = uuid_bytes(run) or b""
-        service.change(changes.set_args, uuid, args, start, end)
+        service.change(changes.set_args, uuid, args=data.args or {}, start=start, end=end)
         return run_answer(service, run, status=201)
 
     @post(f"{_ONE}/tags/{{tag:str}}", opt=WRITES_PATH, status_code=200, sync_to_thread=True)

@@ -1,5 +1,6 @@
 """What happens, as it happens: server-sent events."""
 
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from headwater.server.http.routes.history import parse_node
 from headwater.server.live.feed import TYPES, Filter, nodes_about
 from headwater.server.service import Service
 
+_DIGITS = re.compile(r"[0-9]{1,19}")  # str.isdigit takes superscripts for digits
 _HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
 
@@ -60,7 +62,7 @@ def _types(text: str | None) -> frozenset[str]:
 def _number(text: str | None) -> int | None:
     if text is None or not text.strip():
         return None
-    if not text.strip().isdigit() or int(text) > FOREVER:
+    if not _DIGITS.fullmatch(text.strip()) or int(text) > FOREVER:
         raise BadRequest(detail="Last-Event-ID must be the id of an event of this stream")
     return int(text)
 
