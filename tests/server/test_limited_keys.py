@@ -1,5 +1,6 @@
-"""Keys with namespaces, given odd events, empty prefixes and things of others."""
+"""Keys with namespaces, given odd events, deleted things of others, and large answers."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ from litestar.testing import TestClient
 from headwater.errors import EventTooLarge, UsageError
 from headwater.http.keys import Key
 from headwater.server.http.app import make_app
+from headwater.server.http.limited_answers import MOST_BYTES
 from headwater.server.http.limited_events import restrict
 from headwater.server.settings import Settings
 from headwater.server.store.database import open_database
@@ -16,8 +18,11 @@ from headwater.server.store.keys import create_key
 from server.events import (
     Event,
     as_bytes,
+    comes_from,
     dataset,
     facet,
+    lineage,
+    minute,
     run_event,
     run_id,
     schema,
@@ -96,6 +101,27 @@ def test_odd_values_are_answered_as_they_are_to_other_keys(team: Team) -> None:
     assert {*statuses} <= {201, 400, 422}
 
 
+def test_odd_values_are_read_by_a_limited_key(team: Team) -> None:
+    stored = []
+    for where in ("run", "output", "event"):
+        for name, value in ODD.items():
+            run = f"{where} {name}"
+            if _post(team, "operator", _odd(value, run, where)).status_code == 201:
+                stored.append(run)
+    assert {"run too large", "run 5,000 digits", "run 600 arrays"} <= {*stored}
+    for run in map(run_id, stored):
+        for path in (f"jobs/runs/{run}", f"jobs/runs/{run}/facets?type=run",
+                     f"events/lineage?runId={run}", f"runs/{run}/lineage"):  # fmt: skip
+            whole = team.ask("operator", "GET", f"/api/v1/{path}").status_code
+            assert team.ask("team", "GET", f"/api/v1/{path}").status_code == whole, path
+    for path in (f"{N}/lab/jobs", f"{N}/lab/jobs/odd", f"{N}/lab/jobs/odd/runs",
+                 f"{N}/lab/datasets", f"{N}/lab/datasets/made/versions",
+                 "/api/v1/lineage?nodeId=job:lab:odd"):  # fmt: skip
+        assert team.ask("team", "GET", path).status_code == 200, path
+    event = team.ask("team", "GET", f"/api/v1/jobs/runs/{run_id('run 5,000 digits')}").text
+    assert "9" * 5000 in event
+
+
 def test_an_event_is_measured_before_it_is_decoded() -> None:
     event = as_bytes(_of("lab", run_event(run="r", job="j", x=facet(y="HERE"))))
     for filler, most in ((b"[],", 8 * 2**20), (b"{},", 8 * 2**20), (b"1,", 2**20)):
@@ -130,6 +156,45 @@ def test_namespaces_are_paged_after_they_are_filtered(team: Team) -> None:
         assert sorted(seen) == sorted(own)
 
 
+def _naming(run: str, at: str) -> Event:
+    """An event of lab that names things of others in every way it can."""
+    made = dataset("made", "lab", schema=schema("a"),
+                   columnLineage=lineage(a=[comes_from("deep", "x", "gone"),
+                                            comes_from("table", "x", "prod")]))  # fmt: skip
+    event = _of("lab", run_event(
+        "COMPLETE", run=run, job="names", inputs=[dataset("table", "prod"), dataset("t", "gone")],
+        outputs=[made, dataset("table", "prod"), dataset("fresh", "gone")]))  # fmt: skip
+    return event | {"eventTime": at}
+
+
+def _delete_others(team: Team) -> None:
+    for space, name in (("prod", "table"), ("prod", "kept"), ("gone", "t"), ("gone", "deep")):
+        made = dataset(name, space, schema=schema("x"))
+        event = _of(space, run_event(run=f"{space} {name}", job="makes", outputs=[made]))
+        assert team.send("operator", event) == 201
+    assert team.ask("operator", "DELETE", f"{N}/prod/datasets/table").status_code == 200
+    assert team.ask("operator", "DELETE", f"{N}/gone").status_code == 200
+
+
+def _visible(team: Team) -> tuple[set[str], set[str]]:
+    spaces = team.ask("operator", "GET", N).json()["namespaces"]
+    found = [team.ask("operator", "GET", f"{N}/{space}/datasets").json()["datasets"]
+             for space in ("prod", "gone")]  # fmt: skip
+    names = {f"{one['namespace']}:{one['name']}" for part in found for one in part}
+    return {space["name"] for space in spaces} & {"prod", "gone"}, names
+
+
+def test_a_limited_key_brings_nothing_deleted_of_others_back(team: Team) -> None:
+    _delete_others(team)
+    assert _visible(team) == ({"prod"}, {"prod:kept"})
+    for number in range(3):  # also where the writer knows the names by now
+        assert team.send("team", _naming(f"n{number}", minute(number))) == 201
+        assert _visible(team) == ({"prod"}, {"prod:kept"})
+    assert team.send("operator", _naming("operator", minute(9))) == 201
+    spaces, names = _visible(team)
+    assert (spaces, names >= {"prod:table", "gone:t"}) == ({"prod", "gone"}, True)
+
+
 def test_offsets_of_others_are_not_told(team: Team) -> None:
     for space, snapshot in (("prod", "777"), ("lab", "778")):
         source = {"description": "SECRET", "startOffset": {f"{space}-topic": {"0": 1}},
@@ -144,3 +209,19 @@ def test_offsets_of_others_are_not_told(team: Team) -> None:
     assert "topic" not in told.text
     assert run_id("prod") not in told.text
     assert team.ask("team", "GET", path % 778).json()["offsets"].keys() == {"lab-topic"}
+
+
+def test_an_answer_that_is_too_large_is_refused(team: Team) -> None:
+    """Both an answer that is sent whole, and one that is sent in parts."""
+    text = "x" * 4_000_000
+    for number in range(MOST_BYTES // len(text) + 2):
+        facets: Any = {f"f{number}": facet(text=text)}
+        event = _of("lab", run_event("RUNNING", number, run="large", job="large", **facets))
+        assert team.send("operator", event) == 201
+    path = f"/api/v1/events/lineage?runId={run_id('large')}"
+    for asked in (f"{path}&limit=100", f"/api/v1/jobs/runs/{run_id('large')}", f"{path}&limit=500"):
+        assert team.ask("operator", "GET", asked).status_code == 200
+        told = team.ask("team", "GET", asked)
+        assert told.status_code == 413, (asked, len(told.content))
+        assert re.search("ask for less", told.json()["message"])
+    assert len(team.ask("team", "GET", f"{path}&limit=1").json()["events"]) == 1

@@ -70,7 +70,8 @@ class DatasetPart(Struct, frozen=True):
 class Event(Struct, frozen=True):
     """An event that was read and found in order; `raw` is what came.
 
-    `tie` orders events of one instant in a way that does not depend on arrival.
+    `tie` orders events of one instant in a way that does not depend on arrival. `restores` are the
+    prefixes of the namespaces in which the event brings back what was deleted; None for all.
     """
 
     raw: bytes
@@ -84,6 +85,7 @@ class Event(Struct, frozen=True):
     inputs: list[DatasetPart]
     outputs: list[DatasetPart]
     dataset: DatasetPart | None
+    restores: tuple[str, ...] | None = None
 
     @property
     def tie(self) -> int:

@@ -207,7 +207,7 @@ def _wrapped(app: ASGIApp, service: Service) -> ASGIApp:
         ),
         page,
         partial(express, service=service),
-        limited_answers,
+        partial(limited_answers, lane=service.lane),
     )
     for layer in reversed(layers):
         app = layer(app)

@@ -10,7 +10,19 @@ import msgspec
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Receive, Scope, Send
 
+from headwater.errors import HeadwaterError
 from headwater.http.keys import Key
+from headwater.server.http.errors import describe
+from headwater.server.http.tolerant_json import decode
+from headwater.server.ingest.lane import Lane
+
+MOST_BYTES = 16 * 2**20  # of an answer, which takes many times as much when it is decoded
+_SMALL = 16_384  # bytes that are decoded on the event loop
+_TOO_LARGE = msgspec.json.encode({
+    "code": 413,
+    "message": f"the answer is over {MOST_BYTES:,} bytes, the most for a key with namespaces; "
+    "ask for less, with a lower limit or depth",
+})  # fmt: skip
 
 # What names a thing, and what its edges are.
 _NAMES = frozenset({
@@ -23,31 +35,71 @@ _TIMES = frozenset({
 })  # fmt: skip
 
 
-def limited_answers(app: ASGIApp) -> ASGIApp:
+class _Answer:
+    """An answer to a key with namespaces, held until it is whole, as far as it is not too large."""
+
+    def __init__(self, send: Send, lane: Lane, key: Key) -> None:
+        self._send, self._lane, self._key = send, lane, key
+        self._start: Any = None
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    async def take(self, message: Any) -> None:
+        """Take the next message of the answer, and send what the key may see of it."""
+        if message["type"] == "http.response.start":
+            self._start = message if _is_json(message) else None
+            if self._start is None:
+                await self._send(message)
+        elif self._start is None:
+            await self._send(message)
+        elif self._size <= MOST_BYTES:
+            await self._add(message.get("body", b""), is_last=not message.get("more_body"))
+
+    async def _add(self, part: bytes, *, is_last: bool) -> None:
+        self._parts.append(part)
+        self._size += len(part)
+        if self._size > MOST_BYTES:
+            self._parts.clear()
+            await self._finish(413, _TOO_LARGE)
+        elif is_last:
+            await self._reduce(b"".join(self._parts))
+
+    async def _reduce(self, body: bytes) -> None:
+        try:
+            if len(body) > _SMALL:  # here it would hold up all other requests
+                body = await self._lane.run(len(body), _reduced_body, body, self._key)
+            elif body:
+                body = _reduced_body(body, self._key)
+        except HeadwaterError as error:
+            await self._finish(*describe(error))
+        else:
+            await self._finish(self._start["status"], body)
+
+    async def _finish(self, status: int, body: bytes) -> None:
+        headers = [pair for pair in self._start["headers"] if pair[0].lower() != b"content-length"]
+        headers.append((b"content-length", b"%d" % len(body)))
+        begun: Any = {**self._start, "status": status, "headers": headers}
+        await self._send(begun)
+        await self._send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+def limited_answers(app: ASGIApp, lane: Lane) -> ASGIApp:
     """An application whose answers to keys with namespaces hold only what these may see."""
 
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != ScopeType.HTTP:
             await app(scope, receive, send)
             return
-        start: Any = None
-        parts: list[bytes] = []
+        answer: _Answer | None = None
 
         async def reducing(message: Any) -> None:
-            nonlocal start
+            nonlocal answer
             key: Key | None = scope["state"].get("key")
             if key is None or not key.is_limited:
                 await send(message)
-            elif message["type"] == "http.response.start":
-                start = message if _is_json(message) else None
-                if start is None:
-                    await send(message)
-            elif start is None:
-                await send(message)
-            else:
-                parts.append(message.get("body", b""))
-                if not message.get("more_body"):
-                    await _send_reduced(send, start, b"".join(parts), key)
+                return
+            answer = answer or _Answer(send, lane, key)
+            await answer.take(message)
 
         scope.setdefault("state", {})
         await app(scope, receive, reducing)
@@ -60,14 +112,11 @@ def _is_json(message: Any) -> bool:
     return any(b"json" in kind for kind in kinds) and message["status"] < 400
 
 
-async def _send_reduced(send: Send, start: Any, body: bytes, key: Key) -> None:
-    if body:
-        body = msgspec.json.encode(reduced(msgspec.json.decode(body), key))
-    headers = [pair for pair in start["headers"] if pair[0].lower() != b"content-length"]
-    headers.append((b"content-length", b"%d" % len(body)))
-    begun: Any = {**start, "headers": headers}
-    await send(begun)
-    await send({"type": "http.response.body", "body": body, "more_body": False})
+def _reduced_body(body: bytes, key: Key) -> bytes:
+    try:
+        return msgspec.json.encode(reduced(msgspec.json.decode(body), key))
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return msgspec.json.encode(reduced(decode(body), key))
 
 
 def reduced(answer: Any, key: Key) -> Any:

@@ -74,7 +74,7 @@ def read_limited(service: Service, raw: bytes, key: Key) -> Event:
     event = store.read(restrict(raw, key, store.rules.resolve, service.settings.max_event))
     with store.database.reading() as session:
         require_own_runs(session, key, event.raw)
-    return event
+    return msgspec.structs.replace(event, restores=key.namespaces)
 
 
 def ingest_reported(service: Service, request: Request[Any, Any, Any], raw: bytes) -> None:

@@ -24,6 +24,13 @@ class Applier:
 
     def apply(self, event: Event, seq: int, received: int) -> tuple[int | None, int | None]:
         """Apply one event; give the ids of its run and job."""
+        self.unit.restores = event.restores
+        try:
+            return self._apply(event, seq, received)
+        finally:
+            self.unit.restores = None
+
+    def _apply(self, event: Event, seq: int, received: int) -> tuple[int | None, int | None]:
         stamp = (event.time, event.tie, seq)
         if event.dataset is not None:
             self._datasets.apply(event, [event.dataset], DECLARED, stamp, None, None)

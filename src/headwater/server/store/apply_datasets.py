@@ -70,7 +70,7 @@ class DatasetApplier:
         facets, namespace = part.facets, self.rules.resolve(part.namespace)
         names = _other_names(part) if "symlinks" in facets else []
         row = self.unit.dataset(namespace, part.name, stamp[0], DECLARES if names else NAMED)
-        if row.hidden:
+        if row.hidden and self.unit.may_restore(namespace):
             row.hidden = False
             self.unit.changed_datasets.add(row.id)
         told = {**facets, **part.own} if io == INPUT and part.own else facets

@@ -5,6 +5,8 @@ import threading
 from concurrent.futures import Future
 from time import monotonic
 
+import msgspec
+
 from headwater.errors import EventNotStored, EventRejected, StoreError, TakesLong
 from headwater.openlineage.events import Event
 from headwater.openlineage.reading import EventReader
@@ -101,7 +103,7 @@ class Store:
 
     def _apply(self, time: int, seq: int, body: bytes) -> bool:
         try:
-            event = self.read(body)
+            event = _limited(self.read(body), self.rules)
             change = self.writer.submit(
                 lambda: self.writer.apply_deferred(seq, event), [event]
             )  # fmt: skip
@@ -120,6 +122,12 @@ class Store:
         """Finish what was accepted and close the database."""
         self.writer.close()
         self.database.close()
+
+
+def _limited(event: Event, rules: AliasRules) -> Event:
+    """An event that brings back nothing outside of its own namespace: who sent it is not known."""
+    own = event.dataset.namespace if event.dataset else event.job[0] if event.job else ""
+    return msgspec.structs.replace(event, restores=(rules.resolve(own),))
 
 
 _DUE_EVENTS = "SELECT time, seq FROM deferred WHERE time <= ? ORDER BY time, seq LIMIT 500"

@@ -37,6 +37,8 @@ class Unit:
     def forget(self) -> None:
         """Drop everything at hand."""
         self.namespaces: dict[str, tuple[int, int]] = {}
+        self.hidden_namespaces: set[str] = set()
+        self.restores: tuple[str, ...] | None = None  # prefixes of the event that is applied
         self.namespace_names: dict[int, str] = {}
         self.dataset_ids: dict[tuple[str, str], int] = {}
         self.datasets: dict[int, DatasetRow] = {}
@@ -134,17 +136,24 @@ class Unit:
         if known is None:
             known = self._find_namespace(name, time)
         number, since = known
+        if name in self.hidden_namespaces and self.may_restore(name):
+            self.hidden_namespaces.discard(name)
+            self.session.run("UPDATE namespace SET hidden = ? WHERE id = ?", False, number)
         if time < since:
             self.namespaces[name] = number, time
             self.session.run(_OLDER, time, time, number)
         return number
+
+    def may_restore(self, namespace: str) -> bool:
+        """Whether the event that is applied brings back what was deleted of a namespace."""
+        return self.restores is None or namespace.startswith(self.restores)
 
     def _find_namespace(self, name: str, time: int) -> tuple[int, int]:
         row = first(
             self.session.all("SELECT id, created_at, hidden FROM namespace WHERE name = ?", name)
         )
         if row is not None and row[2]:
-            self.session.run("UPDATE namespace SET hidden = ? WHERE id = ?", False, row[0])
+            self.hidden_namespaces.add(name)
         if row is None:
             row = (self.new_id("namespace"), time)
             self.session.run(_ADD["namespace"], row[0], name, "anonymous", None, time, time, False)
@@ -165,6 +174,8 @@ class Unit:
         number = self.dataset_ids.get((namespace, name))
         if number is None:
             number = self._find_dataset(namespace, name, time, rank)
+        elif namespace in self.hidden_namespaces:
+            self.namespace(namespace, time)
         row = self.datasets[number]
         self._see(row, time, rank)
         return row
@@ -199,7 +210,8 @@ class Unit:
             row = DatasetRow.of(rows[0])
         else:
             number = self.new_id("dataset")
-            row = DatasetRow(number, place, name, number, rank, time, time)
+            is_hidden = namespace in self.hidden_namespaces
+            row = DatasetRow(number, place, name, number, rank, time, time, is_hidden)
             self.changed_datasets.add(number)
             self.put("search", name, "D", number)
         self.dataset_ids[namespace, name] = row.id
