@@ -144,6 +144,30 @@ def test_when_all_connections_are_answered_new_ones_get_503(server: ServerProces
         assert is_healthy(server)
 
 
+def test_streams_of_one_client_leave_connections_to_others(stores: Stores, tmp_path: Path) -> None:
+    few = 5
+    stream = b"GET /api/v1/stream HTTP/1.1\r\nhost: localhost\r\n\r\n"
+    with (
+        ServerProcess(
+            stores.new("sqlite"), tmp_path / "server.log",
+            max_connections=str(_MOST), max_streams=str(few),
+        ) as server,
+        ExitStack() as stack,
+    ):  # fmt: skip
+        opened = [stack.enter_context(connected(server, stream)) for _ in range(5 * _MOST)]
+        told = [connection.recv(12) for connection in opened]
+        assert told.count(b"HTTP/1.1 200") == few
+        assert b"HTTP/1.1 429" in told
+        assert is_healthy(server)
+        server.api.send(run_event())
+        for connection in opened:
+            connection.close()
+        begun = b""
+        while begun != b"HTTP/1.1 200":  # once the server has seen that the others are gone
+            with connected(server, stream) as again:
+                begun = again.recv(12)
+
+
 def test_a_client_that_does_not_read_is_let_go(server: ServerProcess) -> None:
     large = run_event(documentation={"description": "x" * 1_000_000})
     with httpx.Client(base_url=server.url, timeout=_PATIENCE) as client:

@@ -11,7 +11,7 @@ from headwater.server.answers.reading import Reader
 from headwater.server.http.authentication import Authenticator
 from headwater.server.http.masked_paths import mask_escaped
 from headwater.server.ingest.lane import Lane
-from headwater.server.live.feed import Live
+from headwater.server.live.feed import Live, Watchers
 from headwater.server.settings import Settings
 from headwater.server.store.database import Session
 from headwater.server.store.keys import note
@@ -44,6 +44,7 @@ class Service:
         self.store, self.reader, self.settings = store, reader, settings
         self.live, self.topics, self.lane = live, topics, lane
         self.authenticator = authenticator
+        self.watchers = Watchers(settings.max_streams)
         self.clusters = clusters  # None where the server was told of none
 
     def change(self, how: Callable[..., None], *names: Any, **texts: Any) -> None:

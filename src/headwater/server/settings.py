@@ -24,6 +24,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     max_body: int = 64 * 2**20
     max_event: int = MOST_BYTES
     max_connections: int = 1000
+    max_streams: int = 100
     request_timeout: float = 30.0
     lease_check: float = 1.0
     live_check: float = 0.25
@@ -132,6 +133,7 @@ _VARIABLES = {
     "max_body": int,
     "max_event": int,
     "max_connections": int,
+    "max_streams": int,
     "request_timeout": float,
     "lease_check": float,
     "live_check": float,

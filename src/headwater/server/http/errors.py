@@ -76,6 +76,18 @@ class TooManyRequests(HTTPException):
         )
 
 
+class TooManyStreams(HTTPException):
+    """A key or an address that watches more often than it may."""
+
+    status_code = 429
+
+    def __init__(self, most: int) -> None:
+        super().__init__(
+            detail=f"a key or an address can have {most} streams open at a time; close one first",
+            headers={"retry-after": "10"},
+        )
+
+
 def _json(status: int, body: Any) -> Response[bytes]:
     return Response(_encode(body), status_code=status, media_type=MediaType.JSON)
 

@@ -8,7 +8,9 @@ does not keep up is let go: it comes back with the number it had last, and misse
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -116,6 +118,28 @@ class Client:
         taken, self.waiting = self.waiting, []
         self.wake.clear()
         return taken
+
+
+class Watchers:
+    """How many streams each key and each address has open."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._open: Counter[Hashable] = Counter()
+
+    @contextmanager
+    def admitted(self, *names: Hashable) -> Iterator[bool]:
+        """Count a stream under each name; whether none of them has too many."""
+        is_free = all(self._open[name] < self.most for name in names)
+        if not is_free:
+            yield False
+            return
+        self._open.update(names)
+        try:
+            yield True
+        finally:
+            self._open.subtract(names)
+            self._open += Counter()  # forget those who have none
 
 
 class Live:
