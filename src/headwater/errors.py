@@ -3,6 +3,7 @@
     HeadwaterError
     ├── UsageError           the command was given something it cannot use
     │   └── AmbiguousName    a name that matches several jobs, datasets or columns
+    ├── NoEvents             a file to import contains no events
     ├── UnknownName          a name that matches nothing on the server
     ├── ServerUnreachable    the lineage server did not answer
     ├── RequestRefused       the lineage server answered with an error
@@ -13,7 +14,8 @@
     │   ├── UnknownStore     an address of an unsupported kind of store
     │   ├── StoreUnreachable the database cannot be opened
     │   ├── WriteFailed      the store takes no writes at the moment
-    │   └── StoreTooNew      a newer version of Headwater has upgraded the store
+    │   ├── StoreTooNew      a newer version of Headwater has upgraded the store
+    │   └── UpgradeBlocked   another server holds the lock of the store's upgrade
     ├── KafkaExtraMissing    the client of Kafka is not installed
     ├── UnknownPipeline      a cluster that the server does not know
     ├── UnknownTopic         a topic that does not exist
@@ -108,6 +110,17 @@ class AmbiguousName(UsageError):
         super().__init__(
             f"{text!r} fits {count} names",
             hint=f"Give one of these, in quotes:{listed}",
+        )
+
+
+class NoEvents(HeadwaterError):
+    """A file to import contains no events."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(
+            f"{path} contains no events",
+            hint="Check that it is the right file, and that the export was complete",
         )
 
 
@@ -239,6 +252,18 @@ class StoreTooNew(StoreError):
             f"the store {url} has schema {version}, and this version of Headwater knows {known}",
             hint="Upgrade Headwater on this machine, or restore the backup from before the "
             "upgrade (docs/guides/upgrade.md)",
+        )
+
+
+class UpgradeBlocked(StoreError):
+    """Another server holds the lock under which a store's tables are upgraded."""
+
+    def __init__(self, url: str, seconds: float) -> None:
+        self.url, self.seconds = url, seconds
+        super().__init__(
+            f"another server has been starting or upgrading the store {url} for {seconds:g} s",
+            hint="If that server upgrades a large store, start this one when it is done; "
+            "if it hangs, end it",
         )
 
 

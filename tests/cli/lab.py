@@ -87,17 +87,16 @@ def free_port() -> int:
 
 
 @contextmanager
-def running_lab(folder: Path) -> Iterator[Lab]:
+def running_lab(folder: Path, **variables: str) -> Iterator[Lab]:
     """A server that runs, and was told nothing yet."""
     port = free_port()
     command = [
         sys.executable, "-m", "headwater.cli.main", "server", "--port", str(port),
         "--store", f"sqlite:///{folder / 'lab.db'}",
     ]  # fmt: skip
+    env = {**os.environ, "HEADWATER_LEASE_CHECK": "0.1", **variables}
     with (folder / "server.log").open("w") as log:
-        process = subprocess.Popen(
-            command, stdout=log, stderr=log, env={**os.environ, "HEADWATER_LEASE_CHECK": "0.1"}
-        )
+        process = subprocess.Popen(command, stdout=log, stderr=log, env=env)
     try:
         lab = Lab(f"http://127.0.0.1:{port}")
         _await(lab, process, folder / "server.log")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headwater.errors import StoreTooNew
+from headwater.errors import StoreTooNew, UpgradeBlocked
 from headwater.server.settings import DEFAULT_ALIASES
 from headwater.server.store import migrate as migrations
 from headwater.server.store.aliases import AliasRules
@@ -116,6 +116,26 @@ def test_a_store_of_a_newer_schema_is_refused_with_what_to_do(store_url: str) ->
         Store(store_url, AliasRules(()))
     assert f"schema {NEWEST + 7}" in refused.value.message
     assert "Upgrade Headwater" in refused.value.hint
+
+
+def test_a_start_behind_one_that_hangs_says_so_and_ends(
+    stores: Stores, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = stores.new("postgresql")
+    database = open_database(url)
+    try:
+        with database.writing() as hanging:
+            hanging.all("SELECT pg_advisory_xact_lock(4846217)")
+            with pytest.raises(UpgradeBlocked) as blocked:
+                migrate(database, patience=4)
+        assert "another server" in blocked.value.message
+        assert [record.getMessage().partition(" postgres")[0] for record in caplog.records] == [
+            "waiting for another server that starts on or upgrades"
+        ]
+        migrate(database)
+    finally:
+        database.close()
+        stores.drop(url)
 
 
 def test_rows_are_written_as_the_tables_are_made(store_url: str) -> None:

@@ -3,14 +3,16 @@
 import hashlib
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
 
 from headwater.cli.options import DEFAULT_SERVER, Server
-from headwater.errors import RequestRefused, UsageError
+from headwater.errors import NoEvents, RequestRefused, UsageError
 from headwater.openlineage.times import format_moment, parse_moment
 
 if TYPE_CHECKING:
@@ -38,7 +40,10 @@ def export(
     ],
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Write all events of a server to a file, one per line, oldest first."""
+    """Write all events of a server to a file, one per line, oldest first.
+
+    The file is replaced when the export is complete. Only its owner can read it.
+    """
     from headwater.cli.client import Client
     from headwater.cli.output import note
 
@@ -84,6 +89,8 @@ def import_(
             count, bad = _from_marquez(target, url, resume, shown, task)
         else:
             count, bad = _from_file(target, Path(source), shown, task)
+            if count == 0:
+                raise NoEvents(source)
     note(f"sent {count:,} events" + (f", {bad:,} were rejected" if bad else ""))
     if bad:
         raise typer.Exit(1)
@@ -179,13 +186,37 @@ def _progress() -> "Progress":
     return Progress(*columns, console=err(), transient=True)
 
 
-def _writing(path: Path) -> IO[bytes]:
-    """A file that only its owner can read: events tell how a company's data flows."""
-    library = _zstd() if path.suffix == ".zst" else None
-    file = open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600))  # noqa: SIM115
-    if path.is_file():
-        os.fchmod(file.fileno(), 0o600)  # one that was there before, too
-    return library.open(file, "wb", closefd=True) if library else file
+@contextmanager
+def _writing(path: Path) -> Iterator[IO[bytes]]:
+    """Write a file that takes the place of an earlier one when it is complete.
+
+    Only its owner can read it: events tell how a company's data flows.
+    """
+    target = path.resolve()
+    try:
+        if target.exists() and not target.is_file():  # a pipe or a terminal
+            with target.open("wb") as stream:
+                yield stream
+            return
+        with NamedTemporaryFile(dir=target.parent, prefix=f".{path.name}.", delete=False) as file:
+            try:
+                with _packing(path, file) as packing:
+                    yield packing
+                file.flush()
+                os.fsync(file.fileno())
+                Path(file.name).replace(target)
+            finally:
+                Path(file.name).unlink(missing_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"{path}: {error.strerror or error}", hint="Name a file in a folder that can be written"
+        ) from None
+
+
+def _packing(path: Path, file: IO[bytes]) -> Any:
+    if path.suffix == ".zst":
+        return _zstd().ZstdCompressor().stream_writer(file, closefd=False)
+    return nullcontext(file)
 
 
 def _reading(path: Path) -> IO[bytes]:

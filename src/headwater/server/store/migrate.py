@@ -4,11 +4,16 @@ A migration is a script `NUMBER_name.sql`, and beside it `NUMBER_name.DIALECT.sq
 databases differ by more than a few words. One that was released is never changed.
 """
 
+import logging
 from pathlib import Path
+from time import monotonic, sleep
 
-from headwater.errors import StoreTooNew, StoreUnreachable
+from headwater.errors import StoreTooNew, StoreUnreachable, UpgradeBlocked
 from headwater.server.store.database import Database, Session
 
+_NOTICE_AFTER = 3.0  # seconds of waiting for another server, after which it is logged
+_POLL_EVERY = 0.1
+_log = logging.getLogger(__name__)
 _SCRIPTS = Path(__file__).parent / "migrations"
 _WORDS = {
     "sqlite": (("{id}", "INTEGER PRIMARY KEY"), ("{bytes}", "BLOB"), ("{by_key}", "WITHOUT ROWID")),
@@ -27,21 +32,34 @@ def _version(path: Path) -> int:
 NEWEST = max(_version(path) for path in _SCRIPTS.glob("*.sql"))
 
 
-def migrate(database: Database, newest: int = NEWEST) -> None:
+def migrate(database: Database, newest: int = NEWEST, patience: float = 60.0) -> None:
     """Create or upgrade the tables, up to a version.
 
-    Raises: StoreUnreachable, when the database refuses; StoreTooNew.
+    Raises: StoreUnreachable, when the database refuses; StoreTooNew; UpgradeBlocked, when another
+        server is at it for more than `patience` seconds.
     """
     try:
         with database.writing() as session:
             if session.dialect == "postgresql":
-                # Two servers that start at once take turns, however long an upgrade takes.
                 session.run("SET LOCAL lock_timeout = 0")
                 session.run("SET LOCAL statement_timeout = 0")
-                session.run("SELECT pg_advisory_xact_lock(4846217)")
+                _lock(session, database.name, patience)
             _upgrade(session, database.name, newest)
     except database.refusal as error:
         raise StoreUnreachable(database.name, str(error).partition("\n")[0]) from error
+
+
+def _lock(session: Session, store: str, patience: float) -> None:
+    """Let servers that start at the same time take turns."""
+    started, is_logged = monotonic(), False
+    while session.all("SELECT pg_try_advisory_xact_lock(4846217)") != [(True,)]:
+        waited = monotonic() - started
+        if waited > patience:
+            raise UpgradeBlocked(store, patience)
+        if waited > _NOTICE_AFTER and not is_logged:
+            is_logged = True
+            _log.warning("waiting for another server that starts on or upgrades %s", store)
+        sleep(_POLL_EVERY)
 
 
 def check_version(version: int, store: str) -> None:
