@@ -51,6 +51,7 @@ def bodies() -> Iterator[Hostile]:
         text = word * (4_000_000 // len(word))
         yield _post(f"4 MB of {word.strip()!r}", _with(x=facet(y=text)), 201)
     yield _post("8 MB and more", _with(x=facet(y="x" * 9_000_000)), 413)
+    yield _post("60 MB of lists in an event", _filled(b"[],", 60_000_000), 413)
     yield _post("64 MB of zeros", b"0" * 64_000_000, 400, 413)
     yield _post("over 64 MB", b" " * 67_200_000, 413)
     yield _post("two gzip members", b"", 201)._replace(

@@ -17,6 +17,8 @@ import pytest
 from headwater.errors import BodyRejected, EventRejected, EventTooLarge
 from headwater.openlineage.sizes import check_size
 from headwater.server.ingest.bodies import inflate, split_array, split_lines
+from headwater.server.store.database import open_database
+from headwater.server.store.keys import create_key
 from server.events import as_bytes, dataset, run_event, schema
 from server.hostile import Hostile, bodies, questions, varied
 from server.process import ServerProcess
@@ -98,6 +100,35 @@ def test_many_at_once_are_answered_or_refused(
         watching.result()
     assert not failed
     assert peak < _MEMORY
+
+
+def test_a_key_with_namespaces_gets_the_same_limits(
+    stores: Stores, client: httpx.Client, hostile: list[Hostile], tmp_path: Path
+) -> None:
+    url = stores.new("sqlite")
+    database = open_database(url)
+    key = create_key(database, "team", ["read", "write"], ["jobs", "db"])
+    database.close()
+    with ServerProcess(url, tmp_path / "server.log") as server:
+        signed = {"authorization": f"Bearer {key}"}
+        peak, ended = 0, threading.Event()
+
+        def watch() -> None:
+            nonlocal peak
+            while not ended.wait(0.02):
+                peak = max(peak, memory(server))
+
+        with ThreadPoolExecutor(1) as pool:
+            watching = pool.submit(watch)
+            try:
+                for request in (each for each in hostile if 413 in each.allowed):
+                    asked = request._replace(headers=request.headers | signed)
+                    assert send(client, server, asked) in request.allowed, request.name
+            finally:
+                ended.set()
+            watching.result()
+    assert peak < _MEMORY
+    stores.drop(url)
 
 
 def test_all_members_of_gzip_are_read() -> None:
