@@ -5,6 +5,7 @@ looked through. Each answer has a bound, and tells how far it came and where to 
 """
 
 import re
+from collections.abc import Iterator
 from datetime import datetime
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -14,9 +15,11 @@ import msgspec
 from headwater.openlineage.times import FOREVER
 from headwater.server.answers.events import KINDS
 from headwater.server.answers.reading import Reading, moment
-from headwater.server.store.log import read_bodies
+from headwater.server.store.log import body_sizes, in_parts, read_bodies
 
 _TOGETHER = 250  # events that are opened at once
+_PART = 2**20  # bytes of events that are opened at once
+_LARGEST = 16 * 2**20  # bytes of events after which an answer ends; `next` goes on from there
 _PLACE = re.compile(r"(-?[0-9]{1,19})\.([0-9]{1,19})")
 _LONGEST = 0.6  # seconds after which an answer is given, however little was found
 
@@ -57,19 +60,28 @@ def search(
     """Events that hold a text in any case, newest first, from a place in the log on."""
     wanted = msgspec.json.encode(text)[1:-1].lower()  # as it stands in JSON
     bodies: list[bytes] = []
-    looked, place, began = 0, start, perf_counter()
+    looked, place, began, size = 0, start, perf_counter(), 0
     while len(bodies) < limit and (looked == 0 or perf_counter() - began < _LONGEST):
         rows = _stretch(reading, kind, types, place)
-        opened = read_bodies(reading.session, [seq for seq, _ in rows])
-        for seq, time in rows:
-            looked, place = looked + 1, Place(time, seq)
-            if seq in opened and wanted in opened[seq].lower():
-                bodies.append(opened[seq])
-                if len(bodies) == limit:
-                    break
-        if len(rows) < _TOGETHER and len(bodies) < limit:
+        times = dict(rows)
+        for seq, body in _opened(reading, [*times]):
+            looked, place = looked + 1, Place(times[seq], seq)
+            if wanted in body.lower():
+                bodies.append(body)
+                size += len(body)
+            if len(bodies) == limit or size >= _LARGEST or perf_counter() - began > _LONGEST:
+                return Found(bodies, looked, place, moment(place.time))
+        if len(rows) < _TOGETHER:
             return Found(bodies, looked, None, None)
     return Found(bodies, looked, place, moment(place.time))
+
+
+def _opened(reading: Reading, seqs: list[int]) -> Iterator[tuple[int, bytes]]:
+    """Events with their bodies, of which a few megabytes are held at once."""
+    sizes = body_sizes(reading.session, seqs)
+    for part in in_parts(seqs, sizes, _PART):
+        bodies = read_bodies(reading.session, part)
+        yield from ((seq, bodies.get(seq, b"")) for seq in part)
 
 
 def _stretch(reading: Reading, kind: str, types: list[str], place: Place) -> list[Any]:

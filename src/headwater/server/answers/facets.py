@@ -33,6 +33,7 @@ class _Body(Struct):
     outputs: list[_Part] | None = None
 
 
+_KEPT = 65_536  # bytes of facets that are kept at hand
 _Told = list[tuple[int, Facets | None]]
 _decode = msgspec.json.Decoder(_Body).decode
 
@@ -71,7 +72,11 @@ class FacetBook:
             return {}
         key = (kind, *said.items())
         known: Facets | None = self._kept.get(key)
-        return self._kept.put(key, _pick(said, told())) if known is None else known
+        if known is not None:
+            return known
+        picked = _pick(said, told())
+        is_small = sum(len(bytes(raw)) for raw in picked.values()) <= _KEPT
+        return self._kept.put(key, picked) if is_small else picked
 
     def _parts(self, said: Said, kind: str) -> _Told:
         parts = [(seq, getattr(body, kind)) for seq, body in self._of(said)]

@@ -5,6 +5,7 @@ Events of one job differ in a run id and a time. Compressed against a base of it
 """
 
 from collections import OrderedDict
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import zstandard as zstd
@@ -12,6 +13,7 @@ import zstandard as zstd
 from headwater.server.store.compression import compress, decompress, decompress_against
 from headwater.server.store.database import Session
 
+_HEAD = 18  # bytes of the longest header of a frame, which tells the size of what is in it
 _LEVEL = 1  # against a base, higher levels only cost time
 _ROOM = 48 * 2**20  # bytes of bases kept at hand
 _TABLE = 2**16  # bytes that a base takes beside two copies of its body
@@ -73,6 +75,26 @@ class Compressor:
         """Drop the bases, when what was written may have been undone."""
         self._bases.clear()
         self._room = _ROOM
+
+
+def body_sizes(session: Session, seqs: list[int]) -> dict[int, int]:
+    """How many bytes the bodies of events have, of which only the first few are read."""
+    rows = session.all(f"SELECT seq, substr(body, 1, {_HEAD}) FROM event WHERE seq = ANY(?)", seqs)
+    return {seq: zstd.frame_content_size(bytes(head)) for seq, head in rows}
+
+
+def in_parts(seqs: list[int], sizes: dict[int, int], most: int) -> Iterator[list[int]]:
+    """Events in order, in parts of so many bytes or of one event."""
+    part: list[int] = []
+    size = 0
+    for seq in seqs:
+        if part and size + sizes.get(seq, 0) > most:
+            yield part
+            part, size = [], 0
+        part.append(seq)
+        size += sizes.get(seq, 0)
+    if part:
+        yield part
 
 
 def read_bodies(session: Session, seqs: list[int]) -> dict[int, bytes]:

@@ -1,6 +1,6 @@
 """Questions about the graph: lineage, column lineage, runs upstream, raw events."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import anyio.to_thread
 from litestar import MediaType, Response, get
@@ -38,10 +38,10 @@ from headwater.server.http.parameters import (
 )
 from headwater.server.http.routes.ingest import Ingest
 from headwater.server.service import Service
+from headwater.server.store.log import body_sizes, in_parts
 from headwater.server.store.tables import OUTPUT
 
-_AT_ONCE = 100  # events of an answer that is made as a whole
-_PART_BYTES, _PART_EVENTS = 2**20, 64
+_PART_BYTES = 2**20  # of events that are read at once, if one alone is not larger
 _NOWHERE = "HTTP 404 Not Found"
 
 
@@ -167,13 +167,18 @@ class Lineage(Ingest):
         )
         with service.reader.open() as reading:
             seqs, total = events.find_events(reading, window)
-            if len(seqs) <= _AT_ONCE:
+            sizes = body_sizes(reading.session, seqs)
+            if sum(sizes.values()) <= _PART_BYTES:
                 bodies = events.read_events(reading, seqs)
                 return Response(events.as_array("events", bodies, total), media_type=MediaType.JSON)
-        return Stream(_events_in_parts(service, seqs, total), media_type=MediaType.JSON)
+        parts = in_parts(seqs, sizes, _PART_BYTES)
+        text = _events_in_parts(service, parts, total)
+        return Stream(text, media_type=MediaType.JSON)
 
 
-async def _events_in_parts(service: Service, seqs: list[int], total: int) -> AsyncIterator[bytes]:
+async def _events_in_parts(
+    service: Service, parts: Iterator[list[int]], total: int
+) -> AsyncIterator[bytes]:
     """Events as an answer that is never held as a whole; each part has about a megabyte."""
 
     def read(part: list[int]) -> list[bytes]:
@@ -181,15 +186,13 @@ async def _events_in_parts(service: Service, seqs: list[int], total: int) -> Asy
             return events.read_events(reading, part)
 
     yield b'{"totalCount":%d,"events":[' % total
-    done, count, is_first = 0, 1, True
-    while done < len(seqs):
-        bodies = await anyio.to_thread.run_sync(read, seqs[done : done + count])
-        text = b",".join(bodies)
-        if bodies:
-            yield text if is_first else b"," + text
+    is_first = True
+    for part in parts:
+        for body in await anyio.to_thread.run_sync(read, part):
+            if not is_first:
+                yield b","
+            yield body
             is_first = False
-        done += count
-        count = max(1, min(_PART_EVENTS, _PART_BYTES * count // (len(text) + 1)))
     yield b"]}"
 
 
