@@ -1,6 +1,7 @@
 """The code runs on the first Python 3.11, and not only on the latest."""
 
 import ast
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,3 +46,14 @@ def arguments(tree: ast.AST) -> Iterator[tuple[str, str]]:
             function = node.func
             name = function.attr if isinstance(function, ast.Attribute) else ast.unparse(function)
             yield from ((name, keyword.arg) for keyword in node.keywords if keyword.arg)
+
+
+def test_no_group_of_a_pattern_has_a_possessive_quantifier() -> None:
+    """Before 3.11.5 such a group swallows what it should leave: `(?:a|b)++`."""
+    found = [
+        f"{path.name}:{number}"
+        for path in SOURCES
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        if re.search(r"(?<!\()\)(?:[*+?]|\{[\d,]+\})\+", line) and ('r"' in line or 'rb"' in line)
+    ]
+    assert found == []

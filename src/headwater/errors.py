@@ -637,7 +637,7 @@ class TargetOwned(PipelineError):
         super().__init__(
             f"connector {name} cannot be deployed: {listed}",
             hint="Choose another target, delete the owner, or deploy with takeover=true, which "
-            "stops the owner and goes on where it ended",
+            "stops the owner and continues where it stopped",
         )
 
 

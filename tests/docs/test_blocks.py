@@ -68,7 +68,7 @@ def _with_values(words: list[str]) -> list[str]:
 
 
 # Options of spark-submit, pytest and jobs under spark-submit, and one in an example of a secret.
-_FOREIGN = {"--archives", "--deploy-mode", "--properties-file", "--renew-lifecycle"} | {
+_FOREIGN = {"--archives", "--conf", "--deploy-mode", "--properties-file", "--renew-lifecycle"} | {
     "--metastore", "--warehouse", "--s3-endpoint", "--job-name", "--password",
 }  # fmt: skip
 

@@ -28,7 +28,7 @@ def _settings(examples: int) -> settings:
     return settings(
         max_examples=max(1, examples), deadline=None, derandomize=True, database=None,
         print_blob=True, report_multiple_bugs=False, suppress_health_check=[*HealthCheck],
-        phases=[Phase.explicit, Phase.generate, Phase.shrink],
+        phases=[Phase.explicit, Phase.generate],
     )  # fmt: skip
 
 

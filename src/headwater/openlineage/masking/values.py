@@ -12,7 +12,7 @@ from headwater.openlineage.masking.keys import is_sensitive
 _OPENING = re.compile(r"[bBfFnNrRuU]{0,2}(\\{0,7})([\"'`])")
 # A delimiter ends a value only where another key, a space or the end follows it.
 _BARE = re.compile(
-    r"(?:[^\s,;&'\"<>|`()\[\]{}]|[,;&](?!\s|\Z|[\w.\-]{1,64}+\s?[=:]|[\"'(]))++"
+    r"[^\s,;&'\"<>|`()\[\]{}]++|[,;&](?!\s|\Z|[\w.\-]{1,64}+\s?[=:]|[\"'(])"
     r"|([(\[{]++)|([)\]}]++)"
 )
 _TUPLE = re.compile(r"\((?=\s*+[\"'])[^()]*+\)")
@@ -35,7 +35,7 @@ _NOTHING = frozenset({
     "binary", "bool", "boolean", "double", "float", "decimal", "date", "timestamp", "uuid", "json",
     "array", "map", "struct", "object", "any", "number", "void", "secretstr", "optional[str]",
 })  # fmt: skip
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*+(?:\.[A-Za-z_]\w*+)*+\Z")
+_IDENTIFIER = re.compile(r"[A-Za-z_][\w.]*+\Z")
 _QUALIFIED = re.compile(r"[A-Za-z_]\w{0,63}(?:\.[`\"\[]?\w{1,64}[`\"\]]?){1,4}(?![\w.@/+=$!#%-])")
 _CALL = re.compile(r"[A-Za-z_][\w.]{0,100}(?:\((?:\)|[\"'\w])|\[[\"'\d])")
 _GROUP = re.compile(r"[(\[{](?:\s*+\Z|\w{1,64}\s{0,5}[=(:])|[(\[]\s++(?![\"'])|\{\s")

@@ -11,7 +11,8 @@ from ahocorasick_rs import BytesAhoCorasick, Implementation
 
 from headwater.openlineage.masking import formats, keys
 
-_SEPARATORS = ("", *keys.SEPARATORS)
+# JSON may write a slash with a backslash before it.
+_SEPARATORS = ("", *keys.SEPARATORS, "\\/")
 # Each phrase with every separator that may stand between its words.
 _PHRASES = {
     "".join(chain.from_iterable(zip(phrase, (*between, ""), strict=True)))
