@@ -45,7 +45,7 @@ def test_once_verifies_the_whole_lineage(tmp_path: Path) -> None:
     done = alone.run("demo", "--once", "--free-ports", "--limit", "500", limit_s=550)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "✕ wrong" not in done.stdout
-    # The path that the issue asks for: from the batch table back to the topic's field.
+    # From the batch table back to the topic's field.
     row = next(line for line in done.stdout.splitlines() if "table:supplier_stats.total_p" in line)
     assert row.split()[-1] == "orders.price"
     assert alone.processes() == []
