@@ -46,16 +46,18 @@ check: $(STAMP) ## Format, lint, types and layers
 # Suites with a Spark or a browser of their own run apart, two at a time and the longest first: a
 # process holds only one Spark. PYTEST has more options, such as --reversed for the other order.
 APART := capture pipeline stack demo page examples
+# A loop that never waits can swallow the exception of a timeout: then this ends the process.
+WATCHDOG := -o faulthandler_timeout=2000 -o faulthandler_exit_on_timeout=true
 PYTEST ?=
 
 .PHONY: test
 test: $(STAMP) $(PAGE) ## Run every test
 	$(BIN)/python tools/page.py test
-	$(BIN)/pytest -n 2 --dist loadfile $(APART:%=--ignore=tests/%) $(PYTEST)
+	$(BIN)/pytest -n 2 --dist loadfile $(WATCHDOG) $(APART:%=--ignore=tests/%) $(PYTEST)
 	$(MAKE) --jobs 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) $(APART:%=test-%)
 
 test-%:
-	$(BIN)/pytest -o cache_dir=.pytest_cache/$* tests/$* $(PYTEST)
+	$(BIN)/pytest $(WATCHDOG) -o cache_dir=.pytest_cache/$* tests/$* $(PYTEST)
 
 .PHONY: dist
 dist: $(STAMP) $(PAGE) ## Build the wheel and the source archive into dist

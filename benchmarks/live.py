@@ -123,6 +123,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--out", type=Path, default=HERE.parent / "docs/benchmarks/live.md")
     options = parser.parse_args()
+    os.environ["HEADWATER_MAX_STREAMS"] = str(options.clients)
     rows = []
     with tempfile.TemporaryDirectory(prefix="headwater-") as folder:
         command, url = serving(f"sqlite:///{folder}/live.db")
