@@ -18,6 +18,7 @@ from headwater.openlineage.masking import (
     addresses,
     assignments,
     formats,
+    hints,
     is_sensitive,
     keys,
     mask_event,
@@ -200,9 +201,50 @@ def test_work_grows_with_the_length_of_a_text(part: str) -> None:
     assert large < 24 * max(small, 0.0005)
 
 
+@pytest.mark.parametrize("part", ["password", "password=x ", "http://a:b@c ", "curl -u a:b "])
+def test_a_text_that_is_too_long_to_be_searched_is_masked_as_a_whole(part: str) -> None:
+    report = Report()
+    assert Masker().text(part * (masker.LONGEST // len(part) + 1), report) == MASK
+    assert report.rules == {"size": 1}
+
+
+def test_a_long_text_without_a_word_of_secrets_stays() -> None:
+    text = "SELECT a FROM b; " * (masker.LONGEST // 16)
+    assert Masker().text(text) == text
+    assert Masker(("iban",)).text(text) == text
+    assert Masker(("iban",)).text(f"{text} iban=5") == MASK
+
+
+def test_a_long_document_is_searched_value_by_value() -> None:
+    text = json.dumps({"a": ["x" * 1000] * 2000, "password": "hunter2"})
+    assert len(text) > masker.LONGEST
+    assert json.loads(Masker().text(text)) == {"a": ["x" * 1000] * 2000, "password": MASK}
+
+
+def test_after_many_secrets_the_rest_is_masked_unseen() -> None:
+    texts = ["password=hunter2"] * (masker.MOST_SECRETS + 1000)
+    event = {"many": texts, "one": "password=x " * 50_000, "type": "RUNNING", "name": "a=b",
+             "kept": 5, "other": "a long text that holds nothing"}  # fmt: skip
+    report = Report()
+    clean = Masker().value(event, report)
+    assert "hunter2" not in str(clean)
+    assert clean["many"][0] == f"password={MASK}"
+    assert clean["many"][-1] == clean["one"] == clean["other"] == MASK
+    assert (clean["type"], clean["name"], clean["kept"]) == ("RUNNING", "a=b", 5)
+    assert report.rules["size"] == 1000 + 2
+
+
+def test_every_text_that_masking_changes_has_a_hint() -> None:
+    for example in read_examples():
+        text = re.sub("[«»]", "", str(example.values[0]))
+        if Masker().text(text) != text and not text.lstrip().startswith(("{", "[")):
+            assert hints.has_hint(text), text
+            assert hints.has_hint("x" * (2**16 - 7) + " " + text), text
+
+
 def test_no_pattern_repeats_a_repetition() -> None:
     """Only of such does the time grow without measure; what has no end takes one kind of letter."""
-    for module in (addresses, assignments, formats, keys, masker, values):
+    for module in (addresses, assignments, formats, hints, keys, masker, values):
         for name, pattern in vars(module).items():
             if isinstance(pattern, re.Pattern):
                 _check(_parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE), name)

@@ -72,6 +72,12 @@ def test_the_filter_lets_every_example_through_however_it_is_written() -> None:
                 assert may_hold_secrets(json.dumps(raw).encode()), spelled
 
 
+def test_a_word_is_found_wherever_it_stands_in_a_long_event() -> None:
+    for before in range(2**16 - 40, 2**16 + 10):
+        assert may_hold_secrets(b"x" * before + b" shared.access.signature " + b"x" * 100)
+        assert not may_hold_secrets(b"x" * before + b" compassed " + b"x" * 100)
+
+
 @settings(max_examples=1_000, deadline=None)
 @given(_documents, st.randoms(use_true_random=False))
 def test_whatever_masking_changes_the_filter_lets_through(

@@ -12,11 +12,14 @@ from typing import Any
 from headwater.openlineage.masking.addresses import MASK, mask_addresses
 from headwater.openlineage.masking.assignments import mask_assignments
 from headwater.openlineage.masking.formats import mask_formats
+from headwater.openlineage.masking.hints import has_hint
 from headwater.openlineage.masking.keys import is_sensitive, is_sensitive_in_text
 from headwater.openlineage.masking.values import is_empty, is_reference
 
 MOST_PATHS = 50
 DEEPEST = 100
+LONGEST = 2**20  # letters of a text that is searched: a pattern takes 0.1 s for so many
+MOST_SECRETS = 10_000  # in the texts of one event, each of which takes 25 µs
 _SHORTEST = 4
 _REMEMBERED, _REMEMBERED_LENGTH = 20_000, 200
 # Keys whose values name things. Only credentials in addresses are masked in them.
@@ -33,8 +36,14 @@ _LABELLED = frozenset({"value", "val", "default", "default_value", "defaultValue
                        "recommended_values", "current_value", "currentValue"})  # fmt: skip
 # Beside these, `pass` is a count.
 _COUNTS = frozenset({"fail", "failed", "warn", "skip", "skipped", "error", "errors", "total"})
+# A text that is too short for a secret, and has no sign that one is assigned.
+_HARMLESS = re.compile(r"[^=:\"'<(@]{0,12}")
 _PLAIN = re.compile(r"[A-Za-z0-9_]+")
 _PARAMETER = re.compile(r"([?&;]([\w.$-]++)=)([^&;\s\"'<>]++)")
+
+
+class TooManySecrets(Exception):
+    """A text is too long, or has more secrets than are looked for one by one."""
 
 
 class Report:
@@ -44,6 +53,7 @@ class Report:
         self.rules: Counter[str] = Counter()
         self.paths: list[str] = []
         self._stack: list[str] = []
+        self._in_texts = 0
 
     def __bool__(self) -> bool:
         return bool(self.rules)
@@ -55,6 +65,21 @@ class Report:
             path = ".".join(self._stack)
             if path and path not in self.paths[-1:]:
                 self.paths.append(path)
+
+    def note_in_text(self, rule: str) -> None:
+        """Count a secret inside a text.
+
+        Raises: TooManySecrets, when the rest of the text should not be searched.
+        """
+        self._in_texts += 1
+        if self.is_full:
+            raise TooManySecrets
+        self.note(rule)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether further texts are masked as a whole."""
+        return self._in_texts > MOST_SECRETS
 
     def enter(self, place: str) -> None:
         """Go into a key or an index."""
@@ -98,7 +123,7 @@ class Masker:
         """A text without secrets."""
         if len(text) < _SHORTEST or text in self._clean:
             return text
-        clean = self._text(text, Report() if report is None else report)
+        clean = self._searched(text, Report() if report is None else report)
         if len(text) <= _REMEMBERED_LENGTH and clean == text:
             if len(self._clean) >= _REMEMBERED:
                 self._clean.clear()
@@ -113,14 +138,30 @@ class Masker:
         """A JSON value without secrets."""
         return self._value(value, Report() if report is None else report, False)
 
+    def _searched(self, text: str, report: Report) -> str:
+        """A text without secrets, or none of it where there are too many to look for."""
+        if not report.is_full:
+            try:
+                return self._text(text, report)
+            except TooManySecrets:
+                pass
+        if _HARMLESS.fullmatch(text):
+            return text
+        report.note("size")
+        return MASK
+
     def _text(self, text: str, report: Report) -> str:
         if text.lstrip()[:1] in ("{", "["):
             document = _document(text)
             if document is not None:
                 return self._document(text, document, report)
-        text = mask_addresses(text, report.note)
-        text = mask_formats(text, report.note)
-        return mask_assignments(text, self._is_sensitive_in_text, report.note)
+        if len(text) > LONGEST:
+            if not has_hint(text) and (self._more is None or not self._more.search(text)):
+                return text
+            raise TooManySecrets
+        text = mask_addresses(text, report.note_in_text)
+        text = mask_formats(text, report.note_in_text)
+        return mask_assignments(text, self._is_sensitive_in_text, report.note_in_text)
 
     def _is_sensitive_in_text(self, key: str) -> bool:
         return is_sensitive_in_text(key) or (
