@@ -68,9 +68,11 @@ dist: $(STAMP) $(PAGE) ## Build the wheel and the source archive into dist
 kills: $(STAMP) ## Kill the worker ten times under load, and count every order
 	HEADWATER_KILLS=10 $(BIN)/pytest tests/pipeline/test_worker.py -k killed --timeout 1800
 
+STEPS ?= 200
+SEED ?= 20
 .PHONY: worker-model
-worker-model: $(STAMP) ## Change, break and kill a worker in 200 random steps, and compare every row
-	HEADWATER_MODEL_STEPS=200 $(BIN)/pytest -n 0 -q tests/pipeline/test_model.py -o timeout=7200
+worker-model: $(STAMP) ## Change, break and kill a worker in STEPS (200) random steps, and compare every row
+	HEADWATER_MODEL_STEPS=$(STEPS) HEADWATER_MODEL_SEED=$(SEED) $(BIN)/pytest -n 0 -q tests/pipeline/test_model.py -o timeout=7200
 
 .PHONY: stress
 stress: $(STAMP) ## Read and write everything from many threads for a minute, on both stores

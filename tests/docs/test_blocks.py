@@ -106,7 +106,7 @@ _ODD = re.compile(
 
 @pytest.mark.parametrize(
     "page",
-    [*PAGES, ROOT / "docs" / "reference" / "cli.md", ROOT / "src" / "headwater" / "errors.py"],
+    [*PAGES, *(ROOT / "docs" / "reference").glob("*.md"), ROOT / "src" / "headwater" / "errors.py"],
     ids=_name,
 )
 def test_texts_use_the_words_of_the_field(page: Path) -> None:

@@ -106,33 +106,42 @@ def test_what_does_not_pass_fails_at_once_and_is_told(
 
 
 def test_a_compatible_schema_restarts_no_run(worker: WorkerProcess, server: ServerProcess) -> None:
-    source, grown = "#{number.number_between '1','9'}", {"attrv.grown.note.null.rate": "0.5"}
-    put(worker, "grown", generator("grown", source))
-    name, config = renamed("orders-s3-sink", "grown")
-    put(worker, name, {**config, "rotate.schedule.interval.ms": "500"})
+    source, orders = renamed("orders-source", "grown", **{"rows.per.second": "20"})
+    letters = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": "grown-dead"}
+    often = {"rotate.schedule.interval.ms": "500", "iceberg.control.commit.interval-ms": "500"}
+    put(worker, source, orders)
+    archive, stored = renamed("orders-s3-sink", "grown", **often, **letters)
+    sink, table = renamed("orders-iceberg-sink", "grown", **often)
+    stats = {"job.input.topic": "grown", "job.output.topic": "grown-stats"}
+    windows = renamed("supplier-stats", "grown", **stats)[1]
+    readers = {archive: stored, sink: table, "grown-stats": windows}
+    for name, config in readers.items():
+        put(worker, name, config)
 
-    def rows() -> int:
+    def rows(name: str) -> int:
         listed = worker.get(f"/connectors/{name}/offsets")["offsets"]
         return sum(one["offset"]["kafka_offset"] for one in listed)
 
-    eventually(lambda: rows() > 0, LIMIT_S)
-    put(worker, "grown", generator("grown", source, **{"genv.grown.note.with": "x", **grown}))
-    eventually(lambda: "new schema" in _logs(worker, name), LIMIT_S)
-    before = rows()
-    eventually(lambda: rows() > before, LIMIT_S)
-    found = runs(server, name)
-    assert [one["state"] for one in found] == ["RUNNING"]
+    eventually(lambda: all(rows(name) > 0 for name in readers), LIMIT_S)
+    currency = {"genv.grown.currency.with": "EUR", "attrv.grown.currency.null.rate": "0.5"}
+    assert worker.ask("PATCH", f"/connectors/{source}/config", currency).status_code == 200
+    eventually(lambda: all("new schema" in _logs(worker, name) for name in readers), LIMIT_S)
+    before = {name: rows(name) for name in readers}
+    eventually(lambda: all(rows(name) > before[name] for name in readers), LIMIT_S)
+    for name in (*readers, f"{archive}.grown.dead-letters"):
+        assert [one["state"] for one in runs(server, name)] == ["RUNNING"], name
+    assert states(worker, archive) == ["RUNNING"] * 3
     # The lineage is that of the objects, not of where they were staged.
     place = httpx.get(f"{server.url}/api/v1/namespaces/s3%3A%2F%2Ffh-dev-bucket/datasets/grown")
-    assert {"id", "size", "note"} <= {one["name"] for one in place.json()["fields"]}
+    assert {"order_id", "price", "currency"} <= {one["name"] for one in place.json()["fields"]}
     everything = httpx.get(f"{server.url}/api/v1/datasets", params={"limit": 500}).text
     assert "_headwater_" not in everything
     lineage = place.json().get("columnLineage") or []
     inputs = {field["field"] for column in lineage for field in column["inputFields"]}
-    assert {"id", "size", "note"} <= inputs
+    assert {"order_id", "price", "currency"} <= inputs
     assert "offset" not in inputs
     assert "staging" not in everything
-    for one in (name, "grown"):
+    for one in (*readers, source):
         stop(worker, one)
         assert worker.ask("DELETE", f"/connectors/{one}?purge").status_code == 204
 

@@ -38,13 +38,13 @@ class ConnectorConfig(msgspec.Struct, frozen=True):
         """One key's text, its secrets resolved."""
         return resolve(self.values[key], self.environ) if key in self.values else default
 
-    def number(self, key: str, default: int) -> int:
-        """One key as a whole number."""
-        return int(self.get(key) or default)
+    def number(self, key: str) -> int:
+        """One key as a whole number; 0 if neither the configuration nor the schema has one."""
+        return int(self.get(key) or self._default(key) or 0)
 
-    def flag(self, key: str, default: bool = False) -> bool:
+    def flag(self, key: str) -> bool:
         """One key as true or false."""
-        return self.get(key, str(default)).strip().lower() == "true"
+        return (self.get(key) or self._default(key)).strip().lower() == "true"
 
     def names(self, key: str) -> tuple[str, ...]:
         """One key as a list of names."""
@@ -100,6 +100,10 @@ class ConnectorConfig(msgspec.Struct, frozen=True):
             wanted = [part for part, value in read.items() if value != "false"]
             options["headwater.registry.read"] = ",".join(wanted)
         return options
+
+    def _default(self, key: str) -> str:
+        schema = find(self.kind, key)
+        return (schema.default if schema else None) or ""
 
     @property
     def tolerant(self) -> bool:

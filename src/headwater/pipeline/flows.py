@@ -59,7 +59,7 @@ class TopicReader(msgspec.Struct, frozen=True):
         options = {**_consumer(self.config), **self.config.registry_options()}
         if positions is not None:
             options["startingOffsets"] = kafka.starting(bootstrap, self.topic, positions)
-        tasks = self.config.number("tasks.max", 1) if split else 1
+        tasks = self.config.number("tasks.max") if split else 1
         return kafka.read_stream(
             self.context.spark, bootstrap, self.topic, tasks=tasks, options=options
         )
@@ -79,12 +79,13 @@ class TopicReader(msgspec.Struct, frozen=True):
         if not letters:
             return []
         bootstrap = self.context.settings.need("bootstrap", "Kafka")
+        replicas = self.config.number("errors.deadletterqueue.topic.replication.factor")
 
         def start(start: Start) -> StreamingQuery | None:
             decode = self.converter.decoder(self.topic, start.ids)
             if decode is None:
                 return None
-            kafka.ensure_topics(bootstrap, [letters])
+            kafka.ensure_topics(bootstrap, [letters], replicas=replicas)
             records = undecodable(self.raw(start.positions), decode)
             writer = kafka.write_stream(records, bootstrap)
             writer = writer.option("topic", letters).option("includeHeaders", "true")

@@ -94,12 +94,28 @@ _ANY = (
     ConfigKey(
         "connector.class", "Class of the connector.", Type.CLASS, required=True, importance=_HIGH
     ),
-    ConfigKey("tasks.max", "Parallelism of a query.", Type.INT, "1", least=1),
+    ConfigKey(
+        "tasks.max",
+        "Parallelism of a query; ignored by the S3 sink.",
+        Type.INT,
+        "1",
+        least=1,
+    ),
 )
 _TRANSFORMS = (
-    ConfigKey("transforms", "Transforms, in their order.", Type.LIST, "", group="Transforms"),
+    ConfigKey(
+        "transforms",
+        "Aliases of the transforms, in their order.",
+        Type.LIST,
+        "",
+        group="Transforms",
+    ),
     ConfigKey("transforms.NAME.type", "Class of a transform.", Type.CLASS, group="Transforms"),
-    ConfigKey("transforms.*", "Settings of a transform.", group="Transforms"),
+    ConfigKey(
+        "transforms.*",
+        "Settings of a transform; those of `OpenLineageLifecycleSmt` configure the lineage.",
+        group="Transforms",
+    ),
     ConfigKey(
         "key.converter",
         "Accepted and ignored: keys are not decoded.",
@@ -131,7 +147,7 @@ _TRANSFORMS = (
     ),
     ConfigKey(
         "value.converter.schema.ddl",
-        "Columns of plain JSON, e.g. `id STRING, price DOUBLE`.",
+        "Columns of plain JSON, for example `id STRING, price DOUBLE`.",
         group="Converters",
     ),
     ConfigKey(
@@ -148,14 +164,14 @@ _SINK = (
     *_TRANSFORMS,
     ConfigKey(
         "errors.tolerance",
-        "Whether records that cannot be decoded are skipped.",
+        "`all` skips records that cannot be decoded; with `none` they fail the connector.",
         default="none",
         choices=("none", "all"),
         group="Errors",
     ),
     ConfigKey(
         "errors.deadletterqueue.topic.name",
-        "Topic for records that cannot be decoded.",
+        "Topic for records that cannot be decoded; needs `errors.tolerance=all`.",
         group="Errors",
     ),
     ConfigKey(
@@ -168,42 +184,64 @@ _SINK = (
         group="Errors",
     ),
     ConfigKey(
-        "consumer.override.*", "Settings of the Kafka consumer.", importance=_LOW, group="Kafka"
+        "consumer.override.*",
+        "Settings of the Kafka consumer, such as `auto.offset.reset`.",
+        importance=_LOW,
+        group="Kafka",
     ),
 )
 _GENERATOR = (
     *_ANY,
     *_TRANSFORMS,
-    ConfigKey("genv.TOPIC.FIELD.with", "Expression of a field.", importance=_HIGH, group="Records"),
+    ConfigKey(
+        "genv.TOPIC.FIELD.with", "Expression for the field.", importance=_HIGH, group="Records"
+    ),
     ConfigKey(
         "genv.TOPIC.FIELD.matching",
-        "TOPIC.value.FIELD: a recent value of another topic's field.",
+        "`TOPIC.value.FIELD`: one of the latest values of another topic's field.",
         group="Records",
     ),
-    ConfigKey("genk.TOPIC.FIELD.with", "Expression of a field of the key.", group="Records"),
-    ConfigKey("genk.TOPIC.FIELD.matching", "As for values.", importance=_LOW, group="Records"),
-    ConfigKey("genkp.TOPIC.with", "Expression of a key that is one value.", group="Records"),
+    ConfigKey(
+        "genk.TOPIC.FIELD.with",
+        "Expression for a field of a key that is a struct.",
+        group="Records",
+    ),
+    ConfigKey(
+        "genk.TOPIC.FIELD.matching",
+        "As `genv.TOPIC.FIELD.matching`, for a field of the key.",
+        importance=_LOW,
+        group="Records",
+    ),
+    ConfigKey("genkp.TOPIC.with", "Expression for a key that is a single value.", group="Records"),
     ConfigKey(
         "attrv.TOPIC.FIELD.null.rate",
-        "Part of a field's values that is null, 0 to 1.",
+        "Fraction of null values, 0 to 1; makes the field optional.",
         Type.DOUBLE,
         "0",
         group="Records",
     ),
     ConfigKey(
-        "rows.per.second", "Records a second, for each topic.", Type.INT, least=1, group="Rate"
+        "rows.per.second",
+        "Records per second of each topic, for load tests; an addition of Headwater.",
+        Type.INT,
+        least=1,
+        group="Rate",
     ),
-    ConfigKey("topic.TOPIC.rows.per.second", "Of one topic.", Type.INT, least=1, group="Rate"),
-    ConfigKey("global.throttle.ms", "Pause between records.", Type.LONG, group="Rate"),
-    ConfigKey("topic.TOPIC.throttle.ms", "Of one topic.", Type.LONG, group="Rate"),
+    ConfigKey("topic.TOPIC.rows.per.second", "Rate of one topic.", Type.INT, least=1, group="Rate"),
+    ConfigKey(
+        "global.throttle.ms", "Pause between records, in milliseconds.", Type.LONG, group="Rate"
+    ),
+    ConfigKey("topic.TOPIC.throttle.ms", "Pause of one topic.", Type.LONG, group="Rate"),
     ConfigKey(
         "global.history.records.max",
-        "How far back `matching` looks.",
+        "Number of recent values that `matching` chooses from.",
         Type.LONG,
         "1000",
         group="Rate",
     ),
-    ConfigKey("topic.TOPIC.history.records.max", "Of one topic.", Type.LONG, group="Rate"),
+    ConfigKey(
+        "topic.TOPIC.history.records.max", "That number for one topic.", Type.LONG, group="Rate"
+    ),
     ConfigKey(
         "producer.override.*", "Settings of the Kafka producer.", importance=_LOW, group="Kafka"
     ),
@@ -217,7 +255,7 @@ _GENERATOR = (
     ),
     ConfigKey(
         "topic.creation.default.replication.factor",
-        "Their replicas.",
+        "Replicas of topics that are created.",
         Type.INT,
         "1",
         least=1,
@@ -228,15 +266,28 @@ _S3 = (
     *_SINK,
     ConfigKey("s3.bucket.name", "Bucket.", required=True, importance=_HIGH, group="S3"),
     ConfigKey(
-        "topics.dir", "Folder in the bucket; empty for its top.", default="topics", group="S3"
+        "topics.dir",
+        "Folder in the bucket; empty for the top of the bucket.",
+        default="topics",
+        group="S3",
     ),
-    ConfigKey("s3.region", "Accepted and ignored.", importance=_LOW, group="S3"),
-    ConfigKey("store.url", "Accepted and ignored.", importance=_LOW, group="S3"),
+    ConfigKey(
+        "s3.region",
+        "Accepted and ignored: Spark's configuration names the store.",
+        importance=_LOW,
+        group="S3",
+    ),
+    ConfigKey(
+        "store.url",
+        "Accepted and ignored: Spark's configuration names the store.",
+        importance=_LOW,
+        group="S3",
+    ),
     ConfigKey("storage.class", "Accepted and ignored.", Type.CLASS, importance=_LOW, group="S3"),
     ConfigKey("schema.compatibility", "Accepted and ignored.", importance=_LOW, group="S3"),
     ConfigKey(
         "format.class",
-        "Format of the objects.",
+        "Format of the objects; timestamps are ISO text in JSON.",
         Type.CLASS,
         "JsonFormat",
         choices=("JsonFormat", "ParquetFormat", "AvroFormat"),
@@ -251,13 +302,24 @@ _S3 = (
         importance=_LOW,
         group="S3",
     ),
-    ConfigKey("flush.size", "Most records in an object.", Type.INT, "100000", least=1, group="S3"),
     ConfigKey(
-        "rotate.schedule.interval.ms", "Time between writes.", Type.LONG, "10000", group="S3"
+        "flush.size",
+        "Maximum number of records in an object.",
+        Type.INT,
+        "100000",
+        least=1,
+        group="S3",
+    ),
+    ConfigKey(
+        "rotate.schedule.interval.ms",
+        "Time between writes, in milliseconds.",
+        Type.LONG,
+        "10000",
+        group="S3",
     ),
     ConfigKey(
         "partitioner.class",
-        "How objects are put into folders.",
+        "How objects are divided into folders.",
         Type.CLASS,
         "DefaultPartitioner",
         choices=(
@@ -270,9 +332,13 @@ _S3 = (
         group="Folders",
     ),
     ConfigKey(
-        "partition.field.name", "Fields of the FieldPartitioner.", Type.LIST, group="Folders"
+        "partition.field.name", "Fields of the `FieldPartitioner`.", Type.LIST, group="Folders"
     ),
-    ConfigKey("path.format", "Folders of the TimeBasedPartitioner.", group="Folders"),
+    ConfigKey(
+        "path.format",
+        "Folder format of the `TimeBasedPartitioner`, such as `YYYY/MM/dd`.",
+        group="Folders",
+    ),
     ConfigKey(
         "partition.duration.ms",
         "Accepted and ignored.",
@@ -280,26 +346,35 @@ _S3 = (
         importance=_LOW,
         group="Folders",
     ),
-    ConfigKey("timezone", "Time zone of folders.", default="UTC", group="Folders"),
+    ConfigKey("timezone", "Time zone of time-based folders.", default="UTC", group="Folders"),
     ConfigKey("locale", "Accepted and ignored.", importance=_LOW, group="Folders"),
     ConfigKey(
         "timestamp.extractor",
-        "The moment of a record: Record or RecordField.",
+        "Time of a record: `Record` (its timestamp in Kafka) or `RecordField`.",
         default="Record",
         group="Folders",
     ),
-    ConfigKey("timestamp.field", "Field of the extractor RecordField.", group="Folders"),
+    ConfigKey("timestamp.field", "Field of the extractor `RecordField`.", group="Folders"),
 )
 _ICEBERG = (
     *_SINK,
     ConfigKey(
-        "iceberg.tables", "Tables.", Type.LIST, required=True, importance=_HIGH, group="Iceberg"
+        "iceberg.tables",
+        "Tables to write.",
+        Type.LIST,
+        required=True,
+        importance=_HIGH,
+        group="Iceberg",
     ),
-    ConfigKey("iceberg.catalog", "Name of the catalog.", default="demo_ib", group="Iceberg"),
+    ConfigKey(
+        "iceberg.catalog",
+        "Name of the catalog; else `ICEBERG_CATALOG_NAME`, else `demo_ib`.",
+        group="Iceberg",
+    ),
     ConfigKey("iceberg.catalog.*", "Settings of the catalog.", group="Iceberg"),
     ConfigKey(
         "iceberg.control.commit.interval-ms",
-        "Time between commits.",
+        "Time between commits, in milliseconds.",
         Type.LONG,
         "300000",
         group="Iceberg",
@@ -312,7 +387,11 @@ _ICEBERG = (
         "true",
         group="Tables",
     ),
-    ConfigKey("iceberg.tables.auto-create-props.*", "Properties of new tables.", group="Tables"),
+    ConfigKey(
+        "iceberg.tables.auto-create-props.*",
+        "Properties of tables that are created.",
+        group="Tables",
+    ),
     ConfigKey(
         "iceberg.tables.evolve-schema-enabled",
         "Add new columns to a table.",
@@ -320,32 +399,55 @@ _ICEBERG = (
         "false",
         group="Tables",
     ),
-    ConfigKey("iceberg.tables.default-partition-by", "Partitioning of new tables.", group="Tables"),
-    ConfigKey("iceberg.table.TABLE.partition-by", "Of one table.", group="Tables"),
-    ConfigKey("iceberg.table.TABLE.schema", "Columns of a new table.", group="Tables"),
-    ConfigKey("iceberg.tables.route-field", "Field that chooses the table.", group="Tables"),
-    ConfigKey("iceberg.table.TABLE.route-regex", "Its values for a table.", group="Tables"),
+    ConfigKey(
+        "iceberg.tables.default-partition-by",
+        "Partitioning of tables that are created.",
+        group="Tables",
+    ),
+    ConfigKey("iceberg.table.TABLE.partition-by", "Partitioning of one table.", group="Tables"),
+    ConfigKey(
+        "iceberg.table.TABLE.schema",
+        "Columns of a table that is created; an addition of Headwater.",
+        group="Tables",
+    ),
+    ConfigKey(
+        "iceberg.tables.route-field",
+        "Field that chooses the table; without it each topic goes to the table with its name.",
+        group="Tables",
+    ),
+    ConfigKey(
+        "iceberg.table.TABLE.route-regex",
+        "Values of the route field that go to this table.",
+        group="Tables",
+    ),
 )
 _JOB = (
     *_ANY,
-    ConfigKey("job.name", "The job.", required=True, importance=_HIGH, group="Job"),
-    ConfigKey("job.every.ms", "Pause after which a batch job runs again.", Type.LONG, group="Job"),
+    ConfigKey("job.name", "Name of the job.", required=True, importance=_HIGH, group="Job"),
+    ConfigKey(
+        "job.every.ms",
+        "Time after which a batch job runs again, in milliseconds.",
+        Type.LONG,
+        group="Job",
+    ),
     ConfigKey(
         "job.keep.seconds",
-        "Age of snapshots that `maintenance` expires.",
+        "Age of snapshots that `maintenance` expires, in seconds; a day by default.",
         Type.LONG,
         least=1,
         group="Job",
     ),
     ConfigKey(
         "errors.tolerance",
-        "Whether records that cannot be decoded are skipped.",
+        "`all` skips records that cannot be decoded; with `none` they fail the connector.",
         default="none",
         choices=("none", "all"),
         group="Errors",
     ),
     *(
-        ConfigKey(f"job.{field.replace('_', '.')}", f"As {variables[0]}.", group="Job")
+        ConfigKey(
+            f"job.{field.replace('_', '.')}", f"Takes the place of `{variables[0]}`.", group="Job"
+        )
         for field, variables in settings_names().items()
         if field != "keep_seconds"
     ),

@@ -28,8 +28,8 @@ def flows(config: ConnectorConfig, context: PipelineContext) -> list[Flow]:
         kafka.ensure_topics(
             bootstrap,
             list(known),
-            partitions=config.number("topic.creation.default.partitions", 1),
-            replicas=config.number("topic.creation.default.replication.factor", 1),
+            partitions=config.number("topic.creation.default.partitions"),
+            replicas=config.number("topic.creation.default.replication.factor"),
         )
         frames = [_encoded(config, context, converter, known, topic) for topic in known.values()]
         writer = kafka.write_stream(functools.reduce(DataFrame.union, frames), bootstrap)
@@ -51,7 +51,7 @@ def _encoded(
     known: dict[str, Topic],
     topic: Topic,
 ) -> DataFrame:
-    rows = stream(context.spark, topic, config.number("tasks.max", 1))
+    rows = stream(context.spark, topic, config.number("tasks.max"))
     frame = transformed(records(rows, topic.name, known, context.seed), config)
     optional = {field.name for field in topic.fields if field.null_rate}
     struct = _required(frame.schema["value"].dataType, optional)

@@ -12,7 +12,6 @@ from headwater.pipeline.generator.draw import Draw
 from headwater.pipeline.generator.expressions import expression
 
 _DEFAULT_RATE = Fraction(1000)  # rows/s, where neither a throttle nor a rate is given
-_HISTORY = 1000
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -49,10 +48,8 @@ def topics(config: ConnectorConfig) -> dict[str, Topic]:
             _fields(config, f"genv.{name}."),
             _fields(config, f"genk.{name}.") or _primitive(config, f"genkp.{name}."),
             _rate(config, name, len(names)),
-            config.number(
-                f"topic.{name}.history.records.max",
-                config.number("global.history.records.max", _HISTORY),
-            ),
+            config.number(f"topic.{name}.history.records.max")
+            or config.number("global.history.records.max"),
         )
         for name in sorted(names)
     }
@@ -134,11 +131,11 @@ def _rate(config: ConnectorConfig, topic: str, count: int) -> Fraction:
     own = config.get(f"topic.{topic}.rows.per.second") or config.get("rows.per.second")
     if own:
         return Fraction(int(own))
-    throttle = config.number(f"topic.{topic}.throttle.ms", 0)
+    throttle = config.number(f"topic.{topic}.throttle.ms")
     if throttle:
         return Fraction(1000, throttle)
     # One record of one of the topics after each pause, as the original does.
-    throttle = config.number("global.throttle.ms", 0)
+    throttle = config.number("global.throttle.ms")
     return Fraction(1000, throttle * count) if throttle else _DEFAULT_RATE
 
 

@@ -16,8 +16,6 @@ from headwater.pipeline.formats.converters import converter_of
 from headwater.pipeline.targets import TABLE, Route, Target, routes
 from headwater.pipeline.transforms import check
 
-_PERIOD_MS = 300_000  # the original's default
-
 
 def flows(config: ConnectorConfig, context: PipelineContext) -> list[Flow]:
     """A flow for each way from a topic to a table."""
@@ -138,13 +136,13 @@ def _starter(
         if records is None:
             return None
         rows = _taken(records.select("value.*"), way)
-        if config.flag("iceberg.tables.auto-create-enabled", default=True):
+        if config.flag("iceberg.tables.auto-create-enabled"):
             tables.ensure_table(spark, planned_table(config, way, full, rows.schema))
         elif not tables.exists(spark, full):
             raise TableMissing(full)
         if config.flag("iceberg.tables.evolve-schema-enabled"):
             tables.evolve(spark, full, rows.schema)
-        period = config.number("iceberg.control.commit.interval-ms", _PERIOD_MS)
+        period = config.number("iceberg.control.commit.interval-ms")
         frame = tables.fitted(rows, spark.table(sql.quoted(full)).schema)
         options = config.dataset_options(reader.topic)
         return append(frame, name, full, start.checkpoint, period, options)

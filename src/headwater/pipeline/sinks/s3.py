@@ -22,8 +22,6 @@ from headwater.pipeline.targets import Target, folder
 from headwater.pipeline.transforms import check
 
 _FORMATS = {"JsonFormat": "json", "ParquetFormat": "parquet", "AvroFormat": "avro"}
-_PERIOD_MS = 10_000
-_FLUSH = 100_000
 PARTITION, OFFSET = "_headwater_partition", "_headwater_offset"
 STAGING = ".headwater/staging"
 _COMMITTERS = "org.apache.hadoop.fs.s3a.commit.S3ACommitterFactory"
@@ -103,7 +101,7 @@ def _starter(reader: TopicReader, name: str, kind: str) -> Callable[[Start], Str
         ensure_bucket(spark, config.get("s3.bucket.name"))
         filelog.adopt(spark, folder(config, reader.topic), start.checkpoint)
         frame, folders = laid_out(records, config)
-        period = config.number("rotate.schedule.interval.ms", _PERIOD_MS)
+        period = config.number("rotate.schedule.interval.ms")
         writer = BatchWriter(reader, kind, folders, start.checkpoint)
         return (
             frame.writeStream.foreachBatch(writer.write)
@@ -122,7 +120,7 @@ class BatchWriter:
     def __init__(self, reader: TopicReader, kind: str, folders: list[str], checkpoint: str) -> None:
         config, spark, topic = reader.config, reader.context.spark, reader.topic
         self._kind, self._folders = kind, folders
-        self._flush = config.number("flush.size", _FLUSH)
+        self._flush = config.number("flush.size")
         self._topic, self._bucket = topic, config.get("s3.bucket.name")
         location = folder(config, topic)
         self._options = {
