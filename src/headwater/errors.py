@@ -52,6 +52,7 @@
         ├── BadSchema           a schema cannot be compiled, or has no type for a field
         ├── TableMissing        a table does not exist and must not be created
         ├── UnknownJob          a job that does not exist
+        ├── JobInterrupted      a signal ended a batch job before it was done
         ├── TargetOwned         another connector writes where this one would
         ├── ObjectUnnamed       a file that Spark staged has no place among a topic's objects
         ├── StateInUse          another worker uses the same state
@@ -64,6 +65,7 @@ A class takes facts, stores them as attributes and builds its own message; its h
 what to do. `exit_code` is the exit code of the command line.
 """
 
+import signal
 from collections.abc import Sequence
 
 _NOT_FOUND = 404
@@ -626,6 +628,16 @@ class UnknownJob(PipelineError):
     def __init__(self, name: str, known: list[str]) -> None:
         self.name, self.known = name, known
         super().__init__(f"no job is called {name!r}", hint=f"There are: {', '.join(known)}")
+
+
+class JobInterrupted(PipelineError):
+    """A signal ended a batch job before it was done."""
+
+    def __init__(self, name: str, number: signal.Signals) -> None:
+        self.name, self.exit_code = name, 128 + number
+        super().__init__(
+            f"{number.name} ended {name} before it was done", hint="Run it again to do its work"
+        )
 
 
 class TargetOwned(PipelineError):

@@ -15,6 +15,7 @@ class Door:
         self._target = (host.rpartition("/")[2], int(port))
         self.port = free_port()
         self._listener: socket.socket | None = None
+        self.taken = 0  # connections
 
     def open(self, *, answers: bool = True) -> None:
         """Take connections: pass them on, or take them and never answer."""
@@ -33,6 +34,7 @@ class Door:
         with contextlib.suppress(OSError):
             while True:
                 inner, _ = self._listener.accept()
+                self.taken += 1
                 if not answers:
                     silent.append(inner)
                     continue

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+import msgspec
 import pytest
 
 from server.events import dataset, run_event, run_id, schema
@@ -82,3 +83,15 @@ def test_a_body_that_nests_too_deeply_is_never_answered_500(
                 failed.append((asked.method, path, body[:20], got))
     assert tried > 80
     assert failed == []
+
+
+def test_a_number_that_parsers_refuse_is_refused_wherever_it_stands(server: ServerProcess) -> None:
+    for place in range(0, 1500, 97):
+        for digits, status_of_number in ((1000, 201), (1001, 400), (5000, 400)):
+            number = "7" * digits
+            event = run_event(run=f"{place}-{digits}", odd={"a": "x" * place, "b": "NUMBER"})
+            raw = msgspec.json.encode(event)
+            as_number = server.api.post(raw.replace(b'"NUMBER"', number.encode()))
+            assert as_number.status_code == status_of_number, (place, digits)
+            as_text = server.api.post(raw.replace(b"NUMBER", number.encode()))
+            assert as_text.status_code == 201, (place, digits)

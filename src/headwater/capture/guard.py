@@ -2,7 +2,7 @@
 
 A job must never fail, stop or wait because it is watched. So each entry from Spark's threads
 and each delivery runs through `attempt`; the first fault of each kind is logged with what to
-report, later ones are counted.
+report, later ones are counted. A JVM that has ended is no fault of capture.
 """
 
 import logging
@@ -42,10 +42,23 @@ class Guard:
         with self._lock:
             self.faults[what] += 1
             first = self.faults[what] == 1
-        if first:
+        if jvm_is_gone(error):
+            log.info("headwater: %s was left out, because Spark's JVM has ended", what)
+        elif first:
             trace = mask_text("".join(traceback.format_exception(error)))
             log.warning(
                 "headwater: capture failed at %s; the job continues. Please report this:\n%s",
                 what,
                 trace,
             )
+
+
+def jvm_is_gone(error: BaseException) -> bool:
+    """Whether a call failed because there is no JVM any more."""
+    chain: BaseException | None = error
+    while chain is not None:
+        # By its name: a client of Spark Connect has no py4j.
+        if type(chain).__name__ == "Py4JNetworkError":
+            return True
+        chain = chain.__cause__ or chain.__context__
+    return isinstance(error, ConnectionError)

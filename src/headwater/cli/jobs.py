@@ -1,8 +1,6 @@
 """`headwater job` and `headwater worker`: the pipeline's jobs, and the host of its connectors."""
 
 import os
-import signal
-import threading
 from pathlib import Path
 from typing import Annotated
 
@@ -56,7 +54,6 @@ def run_job(
     from headwater.capture.official import with_listener
     from headwater.pipeline.jobs.catalog import job as find
     from headwater.pipeline.jobs.run import run
-    from headwater.pipeline.observe import observe
     from headwater.pipeline.settings import Settings
     from headwater.pipeline.worker.serve import session
 
@@ -75,16 +72,8 @@ def run_job(
         tables=tables,
         keep_seconds=keep_seconds,
     )
-    ended = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: ended.set())
     spark = session(master, settings.job_name or name, conf)
-    if listener is Listener.headwater:
-        observe(spark)
-    try:
-        run(wanted, spark, settings, ended)
-    finally:
-        spark.stop()
+    run(wanted, spark, settings, observed=listener is Listener.headwater)
     note(f"{name} ended")
 
 

@@ -1,17 +1,25 @@
-"""How large an event may be: in bytes, and in values, which take far more memory than bytes."""
+"""How large an event may be: in bytes, in values, which take far more memory, and in digits."""
 
-from headwater.errors import EventTooLarge
+import re
+
+from headwater.errors import EventRejected, EventTooLarge
 
 MOST_BYTES = 8 * 2**20  # 20,000 columns with their lineage take 5 MB
 _BYTES_A_VALUE = 10  # columns with names of one letter take 13
 _SMALL = 65_536  # bytes of JSON whose values need no counting
+_MOST_DIGITS = 1000  # of a number: Java's and Python's parsers refuse all of an answer with more
+_STEP = _MOST_DIGITS // 2  # a longer number has a digit at two places of these in turn
+_TWO_DIGITS = re.compile(rb"[0-9]{2}")
+_LONG = re.compile(rb"[0-9]{%d}" % (_MOST_DIGITS + 1))
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
 def check_size(raw: bytes, most: int = MOST_BYTES) -> None:
     """Refuse an event that is too large to be decoded.
 
-    Raises: EventTooLarge.
+    Raises: EventTooLarge, EventRejected.
     """
+    _check_digits(raw)
     if len(raw) <= _SMALL:
         return
     if len(raw) > most:
@@ -27,3 +35,10 @@ def check_values(raw: bytes) -> None:
     most = max(_SMALL, len(raw) // _BYTES_A_VALUE)
     if any(raw.count(mark) > most for mark in (b",", b"[", b"{")):
         raise EventTooLarge(f"the body has over {most:,} values in its {len(raw):,} bytes")
+
+
+def _check_digits(raw: bytes) -> None:
+    if not _TWO_DIGITS.search(raw[::_STEP]) or not _LONG.search(raw):
+        return
+    if _LONG.search(_STRING.sub(b'""', raw)):
+        raise EventRejected("", f"a number has over {_MOST_DIGITS:,} digits; send it as a text")
