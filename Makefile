@@ -112,6 +112,11 @@ PYTHONS ?=
 pythons: dist ## Install the wheel and run the demo with each Python found (or PYTHONS="…"), with a table
 	$(BIN)/python tools/pythons.py $(PYTHONS)
 
+REV ?= HEAD~1
+.PHONY: compare
+compare: $(STAMP) ## Measure the lineage server beside its version at REV, in one run
+	$(BIN)/python benchmarks/versions.py $(REV)
+
 .PHONY: bench
 bench: $(STAMP) $(PAGE) ## Run the benchmarks and write docs/benchmarks (PEERS=1: beside others)
 	$(BIN)/python benchmarks/lineage.py

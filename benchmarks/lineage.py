@@ -106,9 +106,11 @@ class Target:
     def load(self, graph: str) -> None:
         self.run("load", "--graph", graph)
 
-    def read(self, graph: str, note: str = "") -> None:
+    def read(self, graph: str, note: str = "", *, best: bool = False) -> None:
+        """Ask all questions about a graph; `best` keeps an earlier figure that is better."""
         for one in self.run("read", "--graph", graph, "-n", "21"):
-            self.figures[one["what"] + note] = one["p50_ms"]
+            earlier = self.figures.get(one["what"] + note, float("inf")) if best else float("inf")
+            self.figures[one["what"] + note] = min(earlier, one["p50_ms"])
             self.sizes[one["what"] + note] = one["bytes"]
 
 
@@ -121,7 +123,7 @@ def measure(target: Target, *, quick: bool) -> None:
     best = max(target.rounds, key=lambda one: one["per_s"])
     target.figures["ingest: CPU an event, 8 at a time"] = best["cpu_ms_each"]
     target.figures["ingest: events a second, 8 at a time"] = best["per_s"]
-    time.sleep(_REST)
+    rest()
     grown = (target.size() - before) / 1e6 * (10_000 / n)
     target.figures["disk for 10,000 events of 30 KB"] = grown
     target.figures["an event with 20,000 columns"] = wide_event(target.url)
@@ -136,6 +138,11 @@ def measure(target: Target, *, quick: bool) -> None:
     if target.pids:
         rss = sum(psutil.Process(p).memory_info().rss for p in target.pids[:1])
         target.figures["memory after all of it"] = rss / 1e6
+
+
+def rest() -> None:
+    """Wait until everything is in its place on disk."""
+    time.sleep(_REST)
 
 
 def wide_event(url: str) -> float:
@@ -180,20 +187,20 @@ def wide_event(url: str) -> float:
     return (time.perf_counter() - start) * 1000
 
 
-def serving(store: str) -> tuple[list[str], str]:
+def serving(store: str, python: str = sys.executable) -> tuple[list[str], str]:
     """The command of a server of ours on a free port, and its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "headwater.cli.main", "server", "--port", str(port),
+    command = [python, "-m", "headwater.cli.main", "server", "--port", str(port),
                "--store", store, "--log-level", "warning"]  # fmt: skip
     return command, f"http://127.0.0.1:{port}"
 
 
 @contextmanager
-def started(name: str, store: str, pids: list[int], size):
+def started(name: str, store: str, pids: list[int], size, python: str = sys.executable):
     """A server of ours on an empty store; its start is measured when the tables are there."""
-    command, url = serving(store)
+    command, url = serving(store, python)
     with running(command, url):
         pass
     begun = time.perf_counter()

@@ -50,7 +50,10 @@ def run_job(
     keep_seconds: Annotated[str | None, typer.Option(help="Age at which snapshots expire.")] = None,
     listener: Who = Listener.headwater,
 ) -> None:
-    """Run a job in the foreground: a batch job to its end, a streaming job until Ctrl-C."""
+    """Run a job in the foreground: a batch job to its end, a streaming job until Ctrl-C.
+
+    A batch job that SIGTERM or Ctrl-C ends has exit code 143 or 130.
+    """
     from headwater.capture.official import with_listener
     from headwater.pipeline.jobs.catalog import job as find
     from headwater.pipeline.jobs.run import run
