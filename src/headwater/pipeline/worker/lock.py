@@ -80,9 +80,17 @@ class Lease:
     """
 
     def __init__(
-        self, store: ObjectStore, key: str, place: str, lost: Callable[[str], None]
+        self,
+        store: ObjectStore,
+        key: str,
+        place: str,
+        lost: Callable[[str], None],
+        *,
+        lease_s: float = _LEASE_S,
+        renew_s: float = _RENEW_S,
     ) -> None:
         self._store, self._key, self._place, self._lost = store, key, place, lost
+        self._lease_s, self._renew_s = lease_s, renew_s
         self._id = uuid.uuid4().hex
         self._tag = self._take()
         self._ended = threading.Event()
@@ -97,7 +105,7 @@ class Lease:
             self._store.remove([self._key])
 
     def _take(self) -> str:
-        limit = time.monotonic() + _LEASE_S
+        limit = time.monotonic() + self._lease_s
         first = self._store.tagged(self._key)
         while first is not None and time.monotonic() < limit:
             found = self._store.tagged(self._key)
@@ -116,18 +124,26 @@ class Lease:
         try:
             return self._store.put_if(self._key, msgspec.json.encode(holder), tag)
         except ClientError as error:
-            if _status(error) in _TAKEN:
-                raise StateInUse(self._place, "it has just taken it") from error
-            raise
+            if _status(error) not in _TAKEN:
+                raise
+            # A write whose answer was lost is repeated, and then finds itself in its way.
+            found = self._store.tagged(self._key)
+            if found is not None and _holder(found[0]).id == self._id:
+                return found[1]
+            raise StateInUse(self._place, "it has just taken it") from error
 
     def _renew(self) -> None:
-        while not self._ended.wait(_RENEW_S):
+        pause = self._renew_s
+        while not self._ended.wait(pause):
             try:
                 self._tag = self._write(self._tag)
+                pause = self._renew_s
             except StateInUse:
                 self._lost(f"another worker has taken the state in {self._place}")
                 return
             except (BotoCoreError, ClientError) as error:
+                # Another worker may have it when the store is back: that is to be seen soon.
+                pause = min(_POLL_S, self._renew_s)
                 _log.warning("the lease on %s cannot be renewed now: %s", self._place, error)
 
 
