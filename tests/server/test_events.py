@@ -3,9 +3,21 @@
 import gzip
 import zlib
 
+import pytest
+
 from server.api import Api
 from server.conftest import open_api
-from server.events import as_bytes, dataset, dataset_event, job_event, minute, run_event, run_id
+from server.events import (
+    as_bytes,
+    dataset,
+    dataset_event,
+    facet,
+    job_event,
+    minute,
+    run_event,
+    run_id,
+    schema,
+)
 
 ODD = (
     b'{ "eventType" : "START",\n  "eventTime": "2026-03-02T08:00:00.123456789+02:00", "unknown": '
@@ -103,6 +115,35 @@ def test_compressed_events_are_taken(api: Api) -> None:
     assert body in api.raw_events()
 
 
+def test_every_member_of_a_compressed_body_is_read(api: Api) -> None:
+    lines = [as_bytes(run_event(kind, at)) + b"\n" for kind, at in (("START", 1), ("FAIL", 2))]
+    members = b"".join(map(gzip.compress, lines))
+    answer = api.post(members, "/api/v1/lineage/batch", content_encoding="gzip")
+    assert (answer.status_code, answer.json()["stored"]) == (201, 2)
+    halves = as_bytes(run_event("START", 3, run="other"))
+    body = gzip.compress(halves[:50]) + gzip.compress(halves[50:])
+    assert api.post(body, content_encoding="gzip").status_code == 201
+    assert halves in api.raw_events()
+
+
+def test_a_run_event_without_a_type_adds_to_its_run(api: Api) -> None:
+    untyped = run_event("START", 2, outputs=["t"], errorMessage=facet(message="x"))
+    del untyped["eventType"]
+    api.send(run_event("START", 1), untyped)
+    run = api.run("run")
+    assert (run["state"], run["updatedAt"], [*run["facets"]]) == (
+        "RUNNING", minute(2), ["errorMessage"])  # fmt: skip
+    assert api.outputs() == ["t"]
+
+
+@pytest.mark.parametrize("deleted", [None, False, "no"])
+def test_a_facet_is_deleted_by_true_alone(api: Api, deleted: object) -> None:
+    told = dataset("t", schema=schema("x") | {"_deleted": deleted})
+    api.send(run_event("START", 1, outputs=[told], errorMessage=facet(_deleted=deleted)))
+    assert [*api.run("run")["facets"]] == ["errorMessage"]
+    assert [field["name"] for field in api.dataset("t")["fields"]] == ["x"]
+
+
 def test_an_empty_batch_stores_nothing(api: Api) -> None:
     assert api.post(b"[]").json() == {"received": 0, "stored": 0, "results": []}
     assert api.event_count() == 0
@@ -140,3 +181,13 @@ def test_a_text_is_found_in_all_events_a_stretch_at_a_time(api: Api) -> None:
     assert api.get("/events/search", q="nowhere")["events"] == []
     for bad in ("from=there", "kind=odd"):
         assert api.client.get(f"/api/v1/events/search?{bad}").status_code == 400
+
+
+def test_the_count_of_events_is_that_of_the_kind_asked_for(api: Api) -> None:
+    api.send(run_event(), job_event(1), job_event(2), dataset_event(3, dataset("t")))
+    counts = {
+        kind: api.get("/events/lineage", kind=kind, limit=0)["totalCount"]
+        for kind in ("run", "job", "dataset", "all")
+    }
+    assert counts == {"run": 1, "job": 2, "dataset": 1, "all": 4}
+    assert api.get("/events/lineage", before=minute(2), kind="all", limit=0)["totalCount"] == 2

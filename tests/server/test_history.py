@@ -308,5 +308,30 @@ def test_diff_tells_what_changed_when_and_by_whom(api: Api, node: dict[str, str]
     assert api.status("/lineage/diff", **{"from": minute(3), "to": minute(2)}) == 400
 
 
+@pytest.mark.parametrize("node", [{}, {"nodeId": "job:jobs:job"}])
+def test_diff_dates_what_a_later_schema_kept_by_its_first_appearance(
+    api: Api, node: dict[str, str]
+) -> None:
+    columns = {1: ("x",), 3: ("x", "y"), 5: ("x", "y", "z")}
+    for at, names in columns.items():
+        told = {name: [comes_from("a", name)] for name in names}
+        source = dataset("a", schema=schema(*names))
+        written = dataset("t", schema=schema(*names), columnLineage=lineage(**told))
+        api.send(run_event("COMPLETE", at, run=f"r{at}", inputs=[source], outputs=[written]))
+    for start, expected in ((0, {"x": 1, "y": 3, "z": 5}), (2, {"y": 3, "z": 5})):
+        diff = api.get("/lineage/diff", **node, **{"from": minute(start), "to": minute(8)})
+        edges = {
+            edge["destination"].rpartition(":")[2]: (edge["at"], edge["runId"])
+            for edge in diff["columnEdges"]["added"]
+        }
+        fields = {
+            field["name"]: (field["at"], field["runId"])
+            for field in diff["fields"]
+            if field["nodeId"] == "dataset:db:t"
+        }
+        dated = {name: (minute(at), run_id(f"r{at}")) for name, at in expected.items()}
+        assert edges == fields == dated
+
+
 def test_now_is_the_end_of_history() -> None:
     assert parse_moment("9999-12-31") < NOW

@@ -1,5 +1,6 @@
 """Runs that promise to be heard from again, and fall silent."""
 
+import itertools
 import signal
 import time
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from server.api import Api
 from server.conftest import open_api
 from server.events import Event, as_bytes, facet, run_event, run_id
 from server.process import ServerProcess
+from server.stores import KINDS, Stores
 
 
 def now_event(kind: str, **facets: Any) -> Event:
@@ -185,3 +187,17 @@ def _ends_another(api: Api) -> None:
     other = leased(seconds=0.5)
     api.send(other | {"run": other["run"] | {"runId": run_id("other")}})
     eventually(lambda: bool(api.run("other")["state"] == "ABORTED"))
+
+
+def test_a_lapsed_run_that_is_imported_stays_aborted(stores: Stores, store_url: str) -> None:
+    with open_api(store_url, lease_check=0.05) as api:
+        api.send(leased())
+        eventually(is_in(api, "ABORTED"))
+        before = api.run("run")
+        exported = api.get("/events/lineage", kind="all")["events"]
+    for kind, order in itertools.product(KINDS, (1, -1)):
+        url = stores.new(kind)
+        with open_api(url) as api:
+            api.send(*exported[::order])
+            assert api.run("run") == before
+        stores.drop(url)

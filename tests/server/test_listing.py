@@ -6,10 +6,14 @@ from pathlib import Path
 import pytest
 
 from headwater.errors import UsageError
-from headwater.server.settings import parse_clusters
+from headwater.server.answers.reading import Reader
+from headwater.server.http.routes.topics import topic_node
+from headwater.server.settings import DEFAULT_ALIASES, parse_clusters
+from headwater.server.store.aliases import AliasRules
+from headwater.server.store.store import Store
 from server.api import Api
 from server.conftest import open_api
-from server.events import dataset, minute, run_event, run_id, schema
+from server.events import dataset, minute, run_event, run_id, schema, symlinks
 
 
 def test_runs_of_all_jobs_are_listed_latest_first(api: Api) -> None:
@@ -26,6 +30,15 @@ def test_runs_of_all_jobs_are_listed_latest_first(api: Api) -> None:
     failed = api.get("/runs", state="FAILED")
     assert (failed["totalCount"], failed["runs"][0]["run"]["id"]) == (1, run_id("b"))
     assert api.get("/runs", limit=1, offset=1)["runs"][0]["run"]["id"] == run_id("b")
+
+
+def test_runs_of_all_jobs_are_ordered_by_time_whatever_arrived_first(api: Api) -> None:
+    api.send(*(run_event("COMPLETE", at, run=f"r{at}", job=f"j{at % 2}") for at in (2, 9, 4)))
+    found = api.get("/runs")["runs"]
+    assert [told["run"]["createdAt"] for told in found] == [minute(9), minute(4), minute(2)]
+    # A run that began earlier does not move up when it is heard of again.
+    api.send(run_event("COMPLETE", 20, run="r2", job="j0"))
+    assert api.get("/runs", limit=1)["runs"][0]["run"]["id"] == run_id("r9")
 
 
 def test_datasets_of_all_namespaces_are_listed_and_found_by_a_part_of_their_name(api: Api) -> None:
@@ -47,6 +60,21 @@ def test_jobs_are_found_by_a_part_of_their_name_or_by_whole_names(api: Api) -> N
     assert [job["name"] for job in api.get("/jobs", q="%")["jobs"]] == ["orders%"]
     exact = api.get("/jobs", name=["stats", "orders%", "orders"])["jobs"]
     assert [job["name"] for job in exact] == ["stats", "orders%"]
+
+
+def test_a_topic_links_to_the_node_that_lineage_has_of_it(api: Api, store_url: str) -> None:
+    told = dataset("orders", "kafka://b:9092", symlinks=symlinks(("kafka://other:1", "orders")))
+    api.send(run_event(outputs=[told]))
+    servers = ["a:9092", "other:1"]
+    store = Store(store_url, AliasRules(DEFAULT_ALIASES))
+    try:
+        with Reader(store.database, store.rules).open() as reading:
+            node = topic_node(reading, servers, "orders")
+            assert topic_node(reading, servers, "bids") is None
+    finally:
+        store.close()
+    assert node == "dataset:kafka://b:9092:orders"
+    assert node in api.lineage(node)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The life of runs: event time decides, whatever arrives when."""
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -120,3 +121,30 @@ def test_runs_upstream_stop_where_no_run_wrote_a_dataset(api: Api) -> None:
     assert [told["run"]["id"] for told in found] == [run_id("second"), run_id("first")]
     assert found[0]["inputs"][0]["producedByRunId"] == run_id("first")
     assert found[1]["inputs"][0]["producedByRunId"] is None
+
+
+def test_a_run_is_created_once(api: Api) -> None:
+    path, run = "/api/v1/namespaces/jobs/jobs/job/runs", run_id("made")
+    api.send(run_event("COMPLETE", 1))
+    told = {"id": run, "nominalStartTime": minute(2), "args": {"day": "monday"}}
+    assert api.client.post(path, json=told).status_code == 201
+    before = api.run("made"), api.event_count()
+    for again in (told, {"id": run}, {"id": run_id("run")}):
+        answer = api.client.post(path, json=again)
+        assert answer.status_code == 400
+        assert answer.json()["message"] == f"Run '{again['id']}' already exists."
+    assert (api.run("made"), api.event_count()) == before
+    assert api.run("made")["args"] == {"day": "monday"}
+
+
+def test_of_many_that_create_a_run_at_the_same_time_one_succeeds(api: Api) -> None:
+    api.send(run_event("COMPLETE", 1))
+
+    def create(number: int) -> int:
+        told = {"id": run_id("made"), "args": {"number": str(number)}}
+        return api.client.post("/api/v1/namespaces/jobs/jobs/job/runs", json=told).status_code
+
+    with ThreadPoolExecutor(8) as pool:
+        codes = [*pool.map(create, range(8))]
+    assert sorted(codes) == [201] + [400] * 7
+    assert api.run("made")["args"] == {"number": str(codes.index(201))}

@@ -47,13 +47,13 @@ class Service:
         self.watchers = Watchers(settings.max_streams)
         self.clusters = clusters  # None where the server was told of none
 
-    def change(self, how: Callable[..., None], *names: Any, **texts: Any) -> None:
-        """Make a change of `store.changes`, and wait until it is on disk.
+    def change(self, how: Callable[..., Any], *names: Any, **texts: Any) -> Any:
+        """Make a change of `store.changes`, wait until it is on disk, and give its result.
 
         Secrets are masked: in what is given by position as in names, in the rest as in texts.
         """
         work = self._masked(how, names, texts)
-        self.store.writer.change(work).result()
+        return self.store.writer.change(work).result()
 
     def delete(
         self, request: Request[Any, Any, Any], how: Callable[..., None], *names: Any
@@ -74,8 +74,8 @@ class Service:
         await asyncio.wrap_future(work)
 
     def _masked(
-        self, how: Callable[..., None], names: tuple[Any, ...], texts: dict[str, Any]
-    ) -> Callable[..., None]:
+        self, how: Callable[..., Any], names: tuple[Any, ...], texts: dict[str, Any]
+    ) -> Callable[..., Any]:
         scrubber = self.store.scrubber
         named = [scrubber.name(name) if isinstance(name, str) else name for name in names]
         told = {key: scrubber.value(text) for key, text in texts.items()}

@@ -18,7 +18,8 @@ _NEAR = "> ? AND {0} <= ?"
 
 def diff_around(before: Reading, after: Reading, node: NodeId, depth: int) -> dict[str, Any] | None:
     """The difference around a node; None where it was there at neither moment."""
-    one, two = around(before, node, depth), around(after, node, depth)
+    window = before.at, after.at
+    one, two = around(before, node, depth, window), around(after, node, depth, window)
     if one is None and two is None:
         return None
     return compare(before, after, one or EMPTY, two or EMPTY)
@@ -87,7 +88,7 @@ class _Scope:
             [*walk.naming.members(roots)], reading.at, reading.at,
         )  # fmt: skip
         into = roots | {*walk.naming.shown(row[0] for row in fed).values()}
-        return _linked_only(paint(reading, walk, roots, into))
+        return _linked_only(paint(reading, walk, roots, into, self._window))
 
     def _shown_jobs(self, reading: Reading) -> list[int]:
         rows = reading.session.all(

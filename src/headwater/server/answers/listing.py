@@ -22,14 +22,15 @@ class ListedRun(Struct, gc=False):
 def list_runs(
     reading: Reading, states: list[str], limit: int, offset: int
 ) -> tuple[list[ListedRun], int]:
-    """A page of the runs of all jobs, those heard of last first, and how many there are."""
+    """A page of the runs of all jobs, those that began last first, and how many there are."""
     where, params = f"WHERE {LISTED}", list[Any]()
     if states:
         where += f" AND state IN ({', '.join('?' * len(states))})"
         params += states
     found = reading.session.all(
-        f"SELECT * FROM run {where} ORDER BY id DESC LIMIT ? OFFSET ?", *params, limit, offset
-    )
+        f"SELECT * FROM run {where} ORDER BY created_at DESC, uuid DESC LIMIT ? OFFSET ?",
+        *params, limit, offset,
+    )  # fmt: skip
     total = reading.session.all(f"SELECT count(*) FROM run {where}", *params)[0][0]
     rows = [RunRow.of(row) for row in found]
     writer, names = RunWriter(reading, rows), job_names(reading, {row.job for row in rows})

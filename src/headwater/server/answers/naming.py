@@ -148,29 +148,17 @@ def _parts(members: dict[int, _Member], links: dict[int, list[int]]) -> list[lis
     return parts
 
 
-class SchemaThen(NamedTuple):
-    """The schema a dataset had at a moment, and the stretch of time it had it."""
-
-    schema: Schema
-    since: int
-    until: int
-
-
-def schemas_then(reading: Reading, naming: Naming, roots: Iterable[int]) -> dict[int, SchemaThen]:
+def schemas_then(reading: Reading, naming: Naming, roots: Iterable[int]) -> dict[int, Schema]:
     """The schemas of datasets at the moment: as written, else as read."""
     members = naming.members(roots)
     rows = reading.session.all(
-        "SELECT s.dataset, s.io, s.since, c.digest, s.schema, s.until FROM schema_span s "
+        "SELECT s.dataset, s.io, s.since, c.digest, s.schema FROM schema_span s "
         "JOIN schema c ON c.id = s.schema WHERE s.dataset = ANY(?) AND s.since <= ? "
         "AND s.until > ?", [*members], reading.at, reading.at,
     )  # fmt: skip
-    best: dict[int, tuple[int, int, bytes, int, int]] = {}
-    for dataset, *told in rows:
-        root, found = members[dataset], (told[0], told[1], bytes(told[2]), told[3], told[4])
-        if root not in best or best[root][:3] < found[:3]:
-            best[root] = found
+    best: dict[int, tuple[int, int, bytes, int]] = {}
+    for dataset, io, since, digest, schema in rows:
+        root, found = members[dataset], (io, since, bytes(digest), schema)
+        best[root] = max(best.get(root, found), found)
     schemas = reading.schemas({told[3] for told in best.values()})
-    return {
-        root: SchemaThen(schemas[schema], since, until)
-        for root, (_, since, _, schema, until) in best.items()
-    }
+    return {root: schemas[told[3]] for root, told in best.items()}

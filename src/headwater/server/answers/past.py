@@ -127,8 +127,7 @@ def _nodes(reading: Reading, walk: PastWalk, view: View, dated: bool) -> list[No
     shown, schemas = dataset_rows(reading, naming, roots), schemas_then(reading, naming, roots)
     tags = datasets.Tags(reading, [*roots])
     for root, told in shown.items():
-        then = schemas.get(root)
-        data = datasets.node_data(told, tags, then.schema if then else None, with_tags=view.detail)
+        data = datasets.node_data(told, tags, schemas.get(root), with_tags=view.detail)
         nodes.append(Node(naming.node_id(root), "DATASET", data, into[root], out[root]))
     return sorted(nodes, key=lambda node: node.id)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from headwater.server.answers import datasets
 from headwater.server.answers.columns import Column, ColumnWalk
-from headwater.server.answers.naming import Naming, SchemaThen, schemas_then
+from headwater.server.answers.naming import Naming, schemas_then
 from headwater.server.answers.past import dataset_rows
 from headwater.server.answers.reading import IndexedMapping, Reading
 
@@ -23,7 +23,6 @@ class PastColumnWalk(ColumnWalk):
     def __init__(self, reading: Reading, naming: Naming) -> None:
         super().__init__(reading)
         self.naming = naming
-        self.schemas: dict[int, SchemaThen] = {}
 
     def _written_by(self, roots: set[int]) -> dict[int, IndexedMapping]:
         new = [root for root in roots if root not in self._writers]
@@ -69,10 +68,8 @@ class PastColumnWalk(ColumnWalk):
         """Have the schemas of datasets at hand."""
         new = [root for root in roots if root not in self._schemas]
         if new:
-            told = schemas_then(self._reading, self.naming, new)
-            self.schemas.update(told)
             self._schemas.update(dict.fromkeys(new))
-            self._schemas.update({root: then.schema for root, then in told.items()})
+            self._schemas.update(schemas_then(self._reading, self.naming, new))
 
     def rows(self, roots: list[int]) -> dict[int, datasets.Row]:
         """Datasets under the names they had."""

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from headwater.openlineage.names import FieldName, JobName, NodeId, NodeKind
-from headwater.server.answers.naming import SchemaThen
 from headwater.server.answers.past import PastWalk
 from headwater.server.answers.past_columns import PastColumnWalk
 from headwater.server.answers.reading import Reading
 from headwater.server.answers.runs import job_names
 from headwater.server.answers.steps import told_steps
+from headwater.server.answers.validity import Validity, Window
 from headwater.server.store.contents import Field
 from headwater.server.store.tables import INPUT, OUTPUT
 
@@ -48,7 +48,7 @@ class Picture(NamedTuple):
 EMPTY = Picture(set(), {}, {}, {})
 
 
-def around(reading: Reading, node: NodeId, depth: int) -> Picture | None:
+def around(reading: Reading, node: NodeId, depth: int, window: Window) -> Picture | None:
     """The picture around a node; None where there was no such node."""
     walk = PastWalk(reading)
     if node.kind is NodeKind.JOB:
@@ -62,13 +62,16 @@ def around(reading: Reading, node: NodeId, depth: int) -> Picture | None:
         if root is None:
             return None
         walk.from_dataset(root, depth)
-    return paint(reading, walk, walk.datasets, walk.datasets)
+    return paint(reading, walk, walk.datasets, walk.datasets, window)
 
 
 def paint(
-    reading: Reading, walk: PastWalk, described: Iterable[int], into: Iterable[int]
+    reading: Reading, walk: PastWalk, described: Iterable[int], into: Iterable[int], window: Window
 ) -> Picture:
-    """A picture of a walk, of the fields of some datasets and the column edges into some."""
+    """A picture of a walk, of the fields of some datasets and the column edges into some.
+
+    Times are right within the window.
+    """
     names = {n: str(JobName(*name)) for n, name in job_names(reading, {*walk.inputs}).items()}
     naming = walk.naming
     edges: dict[Pair, Seen] = {}
@@ -80,32 +83,33 @@ def paint(
     columns.into(into)
     columns.load_schemas({*described})
     nodes = {naming.node_id(root) for root in walk.datasets} | {*names.values()}
-    return Picture(nodes, edges, _fields(columns, described), _columns(reading, walk, columns))
+    roots = {*described, *(root for pair in columns.steps for root, _ in pair)}
+    validity = Validity(reading, naming, window, roots)
+    return Picture(nodes, edges, _fields(columns, described, validity), _columns(columns, validity))
 
 
 def _fields(
-    columns: PastColumnWalk, roots: Iterable[int]
+    columns: PastColumnWalk, roots: Iterable[int], validity: Validity
 ) -> dict[tuple[str, str], tuple[Field, Seen]]:
     found = {}
     for root in roots:
-        then = columns.schemas.get(root)
-        if then is None:
-            continue
+        schema = columns.schema(root)
         members = tuple(columns.naming.members([root]))
-        seen = Seen(then.since, then.until, 0, OUTPUT, members)
-        for field in then.schema.fields:
+        for field in schema.fields if schema else ():
+            seen = Seen(*validity.field(root, field), 0, OUTPUT, members)
             found[columns.naming.node_id(root), field.name] = field, seen
     return found
 
 
-def _columns(reading: Reading, walk: PastWalk, columns: PastColumnWalk) -> dict[Pair, ColumnSeen]:
-    naming = walk.naming
-    spans = _mapping_spans(reading, columns)
+def _columns(columns: PastColumnWalk, validity: Validity) -> dict[Pair, ColumnSeen]:
+    naming = columns.naming
     found: dict[Pair, ColumnSeen] = {}
     for (to, origin), steps in columns.steps.items():
-        members = tuple(naming.members([to[0]]))
-        schemas = [s for s in map(columns.schemas.get, (to[0], origin[0])) if s]
-        seen = _column_span(steps[0].job, members, spans, schemas)
+        jobs = {step.job for step in steps}
+        spans = [validity.column_edge(to, origin, job) for job in jobs]
+        since, until = min(span[0] for span in spans), max(span[1] for span in spans)
+        job = steps[0].job if len(jobs) == 1 else 0
+        seen = Seen(since, until, job, OUTPUT, tuple(naming.members([to[0]])))
         told = [t for step in steps for t in told_steps(step.given)]
         unique = [t for i, t in enumerate(told) if t not in told[:i]]
         pair = (
@@ -114,32 +118,3 @@ def _columns(reading: Reading, walk: PastWalk, columns: PastColumnWalk) -> dict[
         )
         found[pair] = ColumnSeen(seen, sorted(unique, key=str))
     return found
-
-
-def _mapping_spans(
-    reading: Reading, columns: PastColumnWalk
-) -> dict[tuple[int, int], list[tuple[int, int]]]:
-    """The mappings and edges on which column edges rest, by (dataset's name, job)."""
-    members = columns.naming.members({to[0] for to, _ in columns.steps})
-    spans: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    for table, extra in (("mapping_span", ""), ("edge", " AND io = 1")):
-        rows = reading.session.all(
-            f"SELECT dataset, job, since, until FROM {table} WHERE dataset = ANY(?){extra} "
-            "AND since <= ? AND until > ?", [*members], reading.at, reading.at,
-        )  # fmt: skip
-        for dataset, job, since, until in rows:
-            spans.setdefault((dataset, job), []).append((since, until))
-    return spans
-
-
-def _column_span(
-    job: int,
-    members: tuple[int, ...],
-    spans: dict[tuple[int, int], list[tuple[int, int]]],
-    schemas: list[SchemaThen],
-) -> Seen:
-    """A column edge stands while all stand on which it rests."""
-    rests = [span for member in members for span in spans.get((member, job), ())]
-    rests += [(then.since, then.until) for then in schemas]
-    since, until = max(span[0] for span in rests), min(span[1] for span in rests)
-    return Seen(since, until, job, OUTPUT, members)

@@ -77,15 +77,22 @@ def read_limited(service: Service, raw: bytes, key: Key) -> Event:
     return msgspec.structs.replace(event, restores=key.namespaces)
 
 
-def ingest_reported(service: Service, request: Request[Any, Any, Any], raw: bytes) -> None:
-    """Store an event that a route made of a request, and wait until it is on disk.
+def read_reported(service: Service, request: Request[Any, Any, Any], raw: bytes) -> Event:
+    """Read an event that a route made of a request.
 
     Raises: EventRejected, Forbidden.
     """
     key: Key | None = request.scope["state"].get("key")
     is_limited = key is not None and key.is_limited
-    event = read_limited(service, raw, key) if key and is_limited else service.store.read(raw)
-    service.store.ingest([event]).result()
+    return read_limited(service, raw, key) if key and is_limited else service.store.read(raw)
+
+
+def ingest_reported(service: Service, request: Request[Any, Any, Any], raw: bytes) -> None:
+    """Store an event that a route made of a request, and wait until it is on disk.
+
+    Raises: EventRejected, Forbidden.
+    """
+    service.store.ingest([read_reported(service, request, raw)]).result()
 
 
 def require_own_runs(session: Session, key: Key, raw: bytes) -> None:

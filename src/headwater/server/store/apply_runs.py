@@ -197,7 +197,7 @@ def _live(run: RunRow, event: Event) -> None:
 
 def settle_state(run: RunRow) -> None:
     """Work out the run's state and when its lease runs out."""
-    lapsed = run.lapsed_at is not None and run.heard_at <= run.lapsed_at
+    lapsed = run.lapsed_at is not None and run.updated_at <= run.lapsed_at
     run.state = state_of(run.ending, run.started_at is not None, lapsed)
     if run.ending is None:
         run.ended_at = run.lapsed_at if lapsed else None

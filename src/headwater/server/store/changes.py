@@ -1,9 +1,11 @@
 """Changes that people make through the API, beside events."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
+from headwater.openlineage.events import Event
 from headwater.openlineage.times import now
 from headwater.server.store.database import Session
 from headwater.server.store.tables import add
@@ -84,18 +86,22 @@ def drop_tag(session: Session, _unit: Unit, kind: str, target: int, field: str, 
     )  # fmt: skip
 
 
-def set_args(
-    session: Session,
+def create_run(
+    _session: Session,
     unit: Unit,
-    run: bytes,
+    store: Callable[[list[Event]], int],
+    event: Event,
+    *,
     args: dict[str, Any],
     start: int | None,
     end: int | None,
-) -> None:
-    """Keep the arguments and nominal times of a run that was made through the API."""
-    unit.flush()
-    session.run(
-        "UPDATE run SET args = ?, nominal_start = ?, nominal_end = ? WHERE uuid = ?",
-        msgspec.json.encode(args).decode(), start, end, run,
-    )  # fmt: skip
-    unit.start_over()
+) -> bool:
+    """Store the event of a new run, with its arguments and nominal times; False if it exists."""
+    uuid = event.run.bytes if event.run else b""
+    unit.expect({uuid})
+    if uuid in unit.run_ids:
+        return False
+    store([event])
+    run = unit.run_row(unit.run_ids[uuid])
+    run.args, run.nominal_start, run.nominal_end = msgspec.json.encode(args).decode(), start, end
+    return True

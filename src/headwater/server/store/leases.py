@@ -49,19 +49,24 @@ class Leases:
 
 def _expired(session: Session, at: int, since: int) -> list[tuple[Any, ...]]:
     return session.all(
-        "SELECT r.uuid, n.name, j.name, r.lease, r.heard_at FROM run r JOIN job j ON j.id = r.job "
-        "JOIN namespace n ON n.id = j.namespace WHERE r.deadline < ? AND r.lease < ?",
+        "SELECT r.uuid, n.name, j.name, r.lease, r.heard_at, r.updated_at FROM run r "
+        "JOIN job j ON j.id = r.job JOIN namespace n ON n.id = j.namespace "
+        "WHERE r.deadline < ? AND r.lease < ?",
         at, at - since,
     )  # fmt: skip
 
 
-def _lapse(uuid: bytes, namespace: str, name: str, lease: int, heard: int) -> bytes:
-    """The ABORT that the server reports for a run that fell silent."""
+def _lapse(uuid: bytes, namespace: str, name: str, lease: int, heard: int, updated: int) -> bytes:
+    """The ABORT that the server reports for a run that fell silent.
+
+    Its time is the end of the lease by the clock of the run's producer: the run is alive again with
+    an event that is dated later, wherever and in whatever order its events are stored.
+    """
     seconds = lease / 1_000_000
     reason = f"no event of the run arrived for {seconds:g} s, the length of its lease"
     body = {
         "eventType": "ABORT",
-        "eventTime": format_moment(now()),
+        "eventTime": format_moment(updated + lease),
         "producer": PRODUCER,
         "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
         "run": {

@@ -19,7 +19,7 @@ from headwater.server.http import legacy_events
 from headwater.server.http.access import ADMINISTERS_PATH, READS_ALL, READS_PATH, WRITES_PATH
 from headwater.server.http.common import answer, bounded, job_of, time_of
 from headwater.server.http.errors import BadRequest, NotFound
-from headwater.server.http.limited_events import ingest_reported
+from headwater.server.http.limited_events import ingest_reported, read_reported
 from headwater.server.http.parameters import LastRunStates, Limit, Names, Offset, PathText, Text
 from headwater.server.http.routes.runs import run_answer
 from headwater.server.service import Service
@@ -191,7 +191,7 @@ class Jobs(Controller):
         name: PathText,
         data: NewRun,
     ) -> Response[bytes]:
-        """Create a run. Its state is NEW until it is started."""
+        """Create a run. Its state is NEW until it is started. An id is used once."""
         with service.reader.open() as reading:
             job_of(reading, namespace, name)
         run = data.id or str(uuid4())
@@ -200,10 +200,13 @@ class Jobs(Controller):
         job = (unquote(namespace), unquote(name))
         # A run that is planned for later exists from now on.
         known_since = None if start is None else min(start, now())
-        event = legacy_events.run_event("OTHER", run, job, known_since)
-        ingest_reported(service, request, event)
-        uuid = uuid_bytes(run) or b""
-        service.change(changes.set_args, uuid, args=data.args or {}, start=start, end=end)
+        raw = legacy_events.run_event("OTHER", run, job, known_since)
+        event, store = read_reported(service, request, raw), service.store.writer.store
+        is_new = service.change(
+            changes.create_run, store, event, args=data.args or {}, start=start, end=end
+        )
+        if not is_new:
+            raise BadRequest(detail=f"Run '{run}' already exists.")
         return run_answer(service, run, status=201)
 
     @post(f"{_ONE}/tags/{{tag:str}}", opt=WRITES_PATH, status_code=200, sync_to_thread=True)

@@ -7,7 +7,9 @@ from urllib.parse import unquote
 from litestar import Controller, Request, Response, get
 
 from headwater.errors import HeadwaterError, KafkaUnreachable, UnknownPipeline, UnknownTopic
-from headwater.openlineage.names import DatasetName, NodeKind
+from headwater.openlineage.names import dataset_id
+from headwater.server.answers.ios import dataset_names
+from headwater.server.answers.reading import Reading
 from headwater.server.http.access import READS_ALL
 from headwater.server.http.common import answer
 from headwater.server.http.parameters import EachLimit, PathText
@@ -75,10 +77,14 @@ class KafkaTopics(Controller):
 
 
 def _link(service: Service, cluster: str, topics: list[TopicShape]) -> None:
-    """Tell which node of the graph a topic is, where lineage knows it."""
+    servers = service.topics.servers(cluster)
     with service.reader.open() as reading:
         for topic in topics:
-            for server in service.topics.servers(cluster):
-                place = f"kafka://{server}"
-                if topic.node_id is None and reading.dataset_id(place, topic.name) is not None:
-                    topic.node_id = f"{NodeKind.DATASET}:{DatasetName(place, topic.name)}"
+            topic.node_id = topic_node(reading, servers, topic.name)
+
+
+def topic_node(reading: Reading, servers: list[str], topic: str) -> str | None:
+    """The node of the graph that a topic is, where lineage knows it."""
+    ids = (reading.dataset_id(f"kafka://{server}", topic) for server in servers)
+    found = next((number for number in ids if number is not None), None)
+    return None if found is None else dataset_id(*dataset_names(reading, {found})[found])

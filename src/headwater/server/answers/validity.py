@@ -1,0 +1,142 @@
+"""Since when and until when columns and column edges stand, within a window of history.
+
+A schema or a column mapping that replaces another keeps most of what is in it. What is kept
+stands since it first appeared, not since the latest replacement.
+"""
+
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import NamedTuple
+
+from headwater.openlineage.times import FOREVER
+from headwater.server.answers.columns import Column
+from headwater.server.answers.naming import Naming
+from headwater.server.answers.reading import IndexedMapping, Reading
+from headwater.server.store.contents import Field
+
+
+class Span(NamedTuple):
+    """A stretch of time, and the id of the schema or mapping that was valid in it."""
+
+    since: int
+    until: int
+    content: int
+
+
+Window = tuple[int, int]
+_SPANS = (("mapping_span", "mapping", ""), ("edge", "0", " AND io = 1"))
+_WITHIN = "dataset = ANY(?) AND until > ? AND since <= ?"
+
+
+class Validity:
+    """The spans of some datasets' schemas, mappings and edges in a window."""
+
+    def __init__(
+        self, reading: Reading, naming: Naming, window: Window, roots: Iterable[int]
+    ) -> None:
+        self._reading, self._naming, self._at = reading, naming, reading.at
+        members = naming.members(roots)
+        self._schemas = self._load_schemas(members, window)
+        self._mappings, self._edges = (
+            self._load(
+                f"SELECT dataset, job, since, until, {column} FROM {table} WHERE {_WITHIN}{side}",
+                members, window,
+            )
+            for table, column, side in _SPANS
+        )  # fmt: skip
+        used = {span.content for spans in self._mappings.values() for span in spans}
+        self._contents = reading.mappings(used)
+        told = {span.content for spans in self._schemas.values() for span in spans}
+        self._fields = {
+            number: {field.name: field for field in schema.fields}
+            for number, schema in reading.schemas(told).items()
+        }
+
+    def field(self, root: int, field: Field) -> Window:
+        """When a dataset has a field with this type and description."""
+        spans = self._schemas.get(root, [])
+        return self._stretch(spans, lambda s: self._fields[s.content].get(field.name) == field)
+
+    def column_edge(self, to: Column, origin: Column, job: int) -> Window:
+        """When a job's mappings lead from one column to another, and both exist."""
+        inputs = {*self._naming.members([origin[0]])}
+
+        def leads(span: Span) -> bool:
+            return _leads(self._contents[span.content], to[1], inputs, origin[1])
+
+        found = [
+            self._both(
+                self._stretch(spans, leads),
+                self._stretch(self._edges.get((member, job), []), lambda _: True),
+            )
+            for member in self._naming.members([to[0]])
+            if (spans := self._mappings.get((member, job)))
+        ]
+        since, until = min(s for s, _ in found), max(u for _, u in found)
+        for root, name in (to, origin):
+            lacking = [
+                s for s in self._schemas.get(root, []) if name not in self._fields[s.content]
+            ]
+            since = max([since, *(s.until for s in lacking if s.until <= self._at)])
+            until = min([until, *(s.since for s in lacking if s.since > self._at)])
+        return since, until
+
+    @staticmethod
+    def _both(one: Window, other: Window) -> Window:
+        return max(one[0], other[0]), min(one[1], other[1])
+
+    def _stretch(self, spans: list[Span], holds: Callable[[Span], bool]) -> Window:
+        """The whole time around the moment in which one span after the other holds."""
+        since: int = -FOREVER
+        until: int = FOREVER
+        current = [i for i, span in enumerate(spans) if span.since <= self._at < span.until]
+        for place in current[:1]:
+            since, until = spans[place].since, spans[place].until
+            for span in reversed(spans[:place]):
+                if span.until != since or not holds(span):
+                    break
+                since = span.since
+            for span in spans[place + 1 :]:
+                if span.since != until or not holds(span):
+                    break
+                until = span.until
+        return since, until
+
+    def _load(
+        self, sql: str, members: Iterable[int], window: Window
+    ) -> dict[tuple[int, int], list[Span]]:
+        found: dict[tuple[int, int], list[Span]] = {}
+        for dataset, job, *span in self._reading.session.all(sql, [*members], *window):
+            found.setdefault((dataset, job), []).append(Span(*span))
+        for spans in found.values():
+            spans.sort()
+        return found
+
+    def _load_schemas(self, members: dict[int, int], window: Window) -> dict[int, list[Span]]:
+        """The schemas of each dataset: at each moment as written, else as read."""
+        rows = self._reading.session.all(
+            "SELECT s.dataset, s.io, s.since, c.digest, s.until, s.schema FROM schema_span s "
+            f"JOIN schema c ON c.id = s.schema WHERE s.{_WITHIN}", [*members], *window,
+        )  # fmt: skip
+        told: dict[int, list[tuple[int, int, bytes, int, int]]] = {}
+        for dataset, *row in rows:
+            io, since, digest, until, schema = row
+            told.setdefault(members[dataset], []).append((io, since, bytes(digest), until, schema))
+        return {root: _decided(spans) for root, spans in told.items()}
+
+
+def _decided(spans: list[tuple[int, int, bytes, int, int]]) -> list[Span]:
+    """Of spans that overlap, (io, since, digest, until, schema), the greatest at each moment."""
+    cuts = sorted({cut for _, since, _, until, _ in spans for cut in (since, until)})
+    found = []
+    for since, until in pairwise(cuts):
+        valid = [span for span in spans if span[1] <= since < span[3]]
+        if valid:
+            found.append(Span(since, until, max(valid)[4]))
+    return found
+
+
+def _leads(mapping: IndexedMapping, output: str, datasets: set[int], field: str) -> bool:
+    told = mapping.outputs.get(output)
+    inputs = [*(told.inputs if told else ()), *mapping.dataset]
+    return any(given.dataset in datasets and given.field == field for given in inputs)
