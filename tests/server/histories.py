@@ -22,6 +22,7 @@ JOBS = ("extract", "load", "report")
 RUNS = {"r0": "extract", "r1": "extract", "r2": "load", "r3": "load", "r4": "report"}
 NAMES = (("db", "d0"), ("db", "d1"), ("db", "d2"), ("s3a://lake", "d3"), ("s3://lake", "d3"))
 FIELDS = ("a", "b", "c")
+_ABOVE = [("above", "dag"), ("beside", "dag")]
 
 _minutes = st.integers(0, 6)
 _names = st.sampled_from(NAMES)
@@ -83,7 +84,7 @@ _job_facets = st.fixed_dictionaries(
 
 @st.composite
 def _parent(draw: st.DrawFn) -> dict[str, Any]:
-    run, job = draw(st.sampled_from([*RUNS.items(), ("above", "dag")]))
+    run, job = draw(st.sampled_from([*RUNS.items(), *_ABOVE * 3]))
     if not draw(st.booleans()):
         return parent(run, job)
     root = parent(*draw(st.sampled_from([("top", "all"), ("above", "dag")])))
@@ -95,7 +96,7 @@ def _run_event(draw: st.DrawFn) -> Event:
     run = draw(st.sampled_from([*RUNS]))
     is_stray = draw(st.integers(0, 9)) == 0
     facets: dict[str, Any] = {}
-    if draw(st.integers(0, 2)) == 0:
+    if draw(st.booleans()):
         facets["parent"] = draw(_parent())
     if draw(st.integers(0, 3)) == 0:
         facets["nominalTime"] = facet(nominalStartTime=minute(draw(_minutes)))
@@ -110,6 +111,23 @@ def _run_event(draw: st.DrawFn) -> Event:
         outputs=draw(_datasets),
         job_facets=draw(_job_facets),
         **facets,
+    )
+
+
+@st.composite
+def _write_event(draw: st.DrawFn) -> Event:
+    """One of several writes into a table by one of two runs of an application."""
+    application, number = draw(st.sampled_from(_ABOVE)), draw(st.integers(0, 1))
+    space, name = draw(_names)
+    told = {"a": {"inputFields": [comes_from(name, draw(st.sampled_from(FIELDS)), space)]}}
+    return run_event(
+        draw(st.sampled_from(["START", "COMPLETE"])),
+        draw(_minutes),
+        run=f"{application[0]} {number}",
+        job="load",
+        inputs=draw(st.sampled_from([None, [dataset(name, space)]])),
+        outputs=[dataset("d0", columnLineage=facet(fields=told))],
+        parent=parent(*application),
     )
 
 
@@ -129,7 +147,10 @@ def _dataset_event(draw: st.DrawFn) -> Event:
     return dataset_event(draw(_minutes), draw(_dataset()))
 
 
-_event = st.one_of(_run_event(), _run_event(), _run_event(), _job_event(), _dataset_event())
+_event = st.one_of(
+    _run_event(), _run_event(), _run_event(), _job_event(), _dataset_event(),
+    _write_event(), _write_event(),
+)  # fmt: skip
 histories = st.lists(_event, min_size=1, max_size=8)
 
 

@@ -34,8 +34,12 @@ _RELEASED = {
 
 
 def _rows_of(schema: int) -> dict[str, Any]:
-    """The rows that the release of a schema wrote; schema 1 differs from 2 by an index only."""
-    path = _RELEASES / f"schema_{max(schema, 2)}.json.gz"
+    """The rows that a release wrote with a schema, or with the next older one that is at hand.
+
+    Schema 1 differs from 2 by an index only.
+    """
+    kept = [path for path in _RELEASES.glob("schema_*") if int(path.name[7:-8]) <= max(schema, 2)]
+    path = max(kept, key=lambda path: int(path.name[7:-8]))
     tables: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))["tables"]
     return tables
 

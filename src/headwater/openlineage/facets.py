@@ -197,6 +197,11 @@ def is_absent(raw: "Raw | bytes") -> bool:
         return False
 
 
+def is_streaming(facets: Facets) -> bool:
+    """Whether the facets of a job tell that it is a streaming one."""
+    return (text_of(facets, "jobType", "processingType") or "").upper().startswith("STREAM")
+
+
 def text_of(facets: Facets, name: str, key: str) -> str | None:
     """A string inside a facet, read leniently: None where there is none."""
     raw = facets.get(name)

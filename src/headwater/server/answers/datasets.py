@@ -1,5 +1,6 @@
 """Datasets and their versions."""
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -8,6 +9,7 @@ from msgspec import Raw
 from headwater.server.answers.facets import FacetBook
 from headwater.server.answers.ios import first_read, versions_at
 from headwater.server.answers.reading import (
+    IndexedMapping,
     Reading,
     Schema,
     field_json,
@@ -221,33 +223,58 @@ def column_lineage(
         "AND e.dataset = m.dataset AND e.since <= ? AND e.until > ?)))",
         reading.at, reading.at, roots, reading.at, reading.at,
     )  # fmt: skip
-    rows.sort(key=lambda row: (row[2] or "", row[3], row[4]))
     mappings = reading.mappings({row[1] for row in rows})
     inputs = {i.dataset for m in mappings.values() for o in m.outputs.values() for i in o.inputs}
-    names = _root_names(reading, [*inputs])
+    origins = _origins(reading, [*inputs])
+    names = {member: origin[1:] for member, origin in origins.items()}
+    more = schemas_of(reading, [*{origin[0] for origin in origins.values()} - schemas.keys()])
+    schemas = {**schemas, **more}
+    ties = Counter(row[2:] for row in rows)
+    rows.sort(
+        key=lambda row: (
+            row[2] or "", row[3], row[4],
+            _told(mappings[row[1]], names) if ties[row[2:]] > 1 else "",
+        )
+    )  # fmt: skip
     found: dict[int, dict[str, ColumnLineage]] = {}
+
+    def exists(root: int, field: str) -> bool:
+        return root not in schemas or field in schemas[root].names
+
     for root, mapping, *_ in rows:
-        known = schemas[root].names if root in schemas else None
         for output in mappings[mapping].outputs.values():
-            if known is not None and output.field not in known:
+            if not exists(root, output.field):
                 continue
             column = found.setdefault(root, {}).setdefault(
                 output.field,
                 ColumnLineage(output.field, [], output.description, output.type),
             )
-            column.input_fields += [
+            given = [
                 InputFieldOf(*names[i.dataset], i.field, output.description, output.type)
                 for i in output.inputs
+                if exists(origins[i.dataset][0], i.field)
             ]
+            column.input_fields += [one for one in given if one not in column.input_fields]
     return {root: list(columns.values()) for root, columns in found.items()}
 
 
-def _root_names(reading: Reading, members: list[int]) -> dict[int, tuple[str, str]]:
+def _told(mapping: IndexedMapping, names: dict[int, tuple[str, str]]) -> str:
+    """What tells mappings of one moment apart, whichever was stored first."""
+    return repr(
+        [
+            (o.field, o.description, o.type, [(names[i.dataset], i.field) for i in o.inputs])
+            for o in mapping.outputs.values()
+        ]
+    )
+
+
+def _origins(reading: Reading, members: list[int]) -> dict[int, tuple[int, str, str]]:
+    """The roots of datasets, with their names."""
     rows = reading.session.all(
-        "SELECT d.id, n.name, r.name FROM dataset d JOIN dataset r ON r.id = d.root "
+        "SELECT d.id, r.id, n.name, r.name FROM dataset d JOIN dataset r ON r.id = d.root "
         "JOIN namespace n ON n.id = r.namespace WHERE d.id = ANY(?)", members,
     )  # fmt: skip
-    return {row[0]: (row[1], row[2]) for row in rows}
+    return {row[0]: (row[1], row[2], row[3]) for row in rows}
 
 
 def list_datasets(

@@ -5,7 +5,7 @@ that any order of the same events, with any repeats, ends in the same rows.
 """
 
 from headwater.openlineage.events import Event
-from headwater.openlineage.facets import text_of
+from headwater.openlineage.facets import is_streaming, text_of
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.apply_datasets import DatasetApplier, renamed
 from headwater.server.store.apply_runs import RunApplier
@@ -61,8 +61,7 @@ def _apply_job(job: JobRow, event: Event, stamp: Stamp) -> None:
     if not hear(job.facets, facets, stamp):
         return
     if is_latest(job.facets, "jobType", stamp):
-        kind = text_of(facets, "jobType", "processingType") or ""
-        job.type = "STREAM" if kind.upper().startswith("STREAM") else "BATCH"
+        job.type = "STREAM" if is_streaming(facets) else "BATCH"
         words = (text_of(facets, "jobType", key) for key in ("jobType", "integration"))
         job.labels = "\n".join(word for word in words if word)
     if is_latest(job.facets, "documentation", stamp):

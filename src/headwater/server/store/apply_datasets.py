@@ -12,6 +12,7 @@ from headwater.openlineage.facets import (
 from headwater.server.store.aliases import ALIAS, DECLARES, NAMED, AliasRules, link
 from headwater.server.store.contents import Resolve, mapping_id, schema_digest, schema_id
 from headwater.server.store.edges import Change
+from headwater.server.store.mapping_spans import observe_mapping
 from headwater.server.store.rows import (
     DatasetRow,
     JobRow,
@@ -22,7 +23,7 @@ from headwater.server.store.rows import (
     is_latest,
     version_of,
 )
-from headwater.server.store.spans import MAPPINGS, SCHEMAS
+from headwater.server.store.spans import SCHEMAS
 from headwater.server.store.tables import INPUT, OUTPUT
 from headwater.server.store.unit import Unit
 
@@ -141,11 +142,11 @@ class DatasetApplier:
         at, who = (stamp[0], stamp[1]), job.id if job else 0
         if schema is not None:
             SCHEMAS.observe(self.unit, dataset, 0 if io == INPUT else 1, at, schema)
+        touch = (dataset, *at, io, stamp[2], who, run.id if run else None, schema, mapping)
         if mapping is not None:
-            MAPPINGS.observe(self.unit, dataset, who, at, mapping)
-        self.unit.put(
-            "touch", dataset, *at, io, stamp[2], who, run.id if run else None, schema, mapping
-        )
+            observe_mapping(self.unit, (dataset, who), run, at, touch)
+        else:
+            self.unit.put("touch", *touch)
 
 
 def _other_names(part: DatasetPart) -> list[Identifier]:

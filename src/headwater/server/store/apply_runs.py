@@ -6,7 +6,13 @@ from uuid import UUID
 from xxhash import xxh3_128_digest
 
 from headwater.openlineage.events import Event
-from headwater.openlineage.facets import LeaseFacet, ParentFacet, read_strictly, text_of
+from headwater.openlineage.facets import (
+    LeaseFacet,
+    ParentFacet,
+    is_streaming,
+    read_strictly,
+    text_of,
+)
 from headwater.openlineage.lifecycle import (
     EventType,
     RunState,
@@ -15,13 +21,15 @@ from headwater.openlineage.lifecycle import (
     state_of_children,
 )
 from headwater.openlineage.times import parse_moment
-from headwater.server.store.edges import move_edges
+from headwater.server.store.edges import move_edges, regroup_edges
+from headwater.server.store.mapping_spans import regroup_mappings
 from headwater.server.store.rows import NEVER, JobRow, RunRow, Stamp, hear, is_latest
 from headwater.server.store.tables import INPUT, OUTPUT
 from headwater.server.store.unit import Unit
 
 LAPSE = "headwater_lapse"  # the facet by which the server's own ABORT is known
 _LONGEST_LEASE = 100 * 365 * 86_400  # seconds; what is longer never runs out
+_SET_PARENT = "UPDATE run SET first_parent = ? WHERE id = ?"
 DECLARATION = "DECLARED"  # the state of the row that stands for a job event
 
 
@@ -38,15 +46,22 @@ class RunApplier:
             run.state, run.own = DECLARATION, True
             hear(run.job_facets, event.job_facets, stamp)
             return run
+        newest = self.unit.next_id["run"]
         run = self.unit.run(event.run, job.id, *stamp[:2])
         before = run.state if run.own else None
         if not run.own:
             run.own, run.job = True, job.id
+            self._set_first_parent(run, event, is_new=run.id >= newest)
             run.job_at, run.job_tie, _ = stamp
             run.created_at = run.updated_at = event.time
             run.started_at = run.ended_at = None
         elif stamp[:2] < (run.job_at, run.job_tie):
+            parent = run.first_parent
+            self._set_first_parent(run, event)
             self._move(run, job, stamp)
+            if run.first_parent != parent:
+                regroup_edges(self.unit, run, self.unit.job_row(run.job))
+                regroup_mappings(self.unit, run, parent)
         run.created_at = min(run.created_at, event.time)
         run.updated_at = max(run.updated_at, event.time)
         hear(run.job_facets, event.job_facets, stamp)
@@ -77,6 +92,16 @@ class RunApplier:
             move_edges(self.unit, run, left, job)
             if run.version is not None:
                 run.version = self.version(job, run)
+
+    def _set_first_parent(self, run: RunRow, event: Event, *, is_new: bool = False) -> None:
+        """Note the parent that a run's first event names; runs of streaming jobs have none."""
+        before, run.first_parent = run.first_parent, None
+        if not is_streaming(event.job_facets):
+            facet: ParentFacet | None = read_strictly(event.run_facets, "parent", "run")
+            if facet is not None and UUID(facet.run.run_id) != event.run:
+                run.first_parent = UUID(facet.run.run_id).bytes
+        if run.first_parent != before and not is_new:
+            self.unit.session.run(_SET_PARENT, run.first_parent, run.id)
 
     def _run_facets(self, run: RunRow, event: Event, stamp: Stamp) -> None:
         facets = event.run_facets

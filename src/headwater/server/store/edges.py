@@ -1,15 +1,16 @@
 """What a job reads and writes over time.
 
 Inputs and outputs are two sides, each with its own history. On each side the run that last
-began to name datasets speaks for the job, with all that it has named so far. A run that
-completes without naming a side speaks for that side too: it has none.
+began to name datasets speaks for the job, together with the runs that it adds up with
+(`RunRow.group`), with all that they have named so far. A run that completes without naming a
+side speaks for that side too: it has none.
 """
 
 from typing import NamedTuple
 
 from headwater.openlineage.times import FOREVER
 from headwater.server.store.feed import EDGE_ADDED, EDGE_REMOVED
-from headwater.server.store.rows import JobRow, RunRow
+from headwater.server.store.rows import JobRow, RunRow, group_of
 from headwater.server.store.tables import INPUT, OUTPUT, insert
 from headwater.server.store.unit import Unit
 
@@ -42,15 +43,21 @@ def update_edges(unit: Unit, job: JobRow, run: RunRow, change: Change) -> None:
     current, current_since, seen = _current(job, change.io)
     starts = set(change.named.values())
     if not change.renamed and since is not None:
-        grows = current == run.id and since == change.before
+        is_together = current is not None and unit.run_row(current).group == run.group
         # At the very moment of another change there may be an edge to join with.
-        if grows and min(starts, default=FOREVER) > seen:
+        if is_together and since == change.before and min(starts, default=FOREVER) > seen:
             _open(unit, job, change.io, change.named)
-            _speak(job, change.io, run.id, since, max(starts, default=seen))
+            _speak(job, change.io, current, current_since, max(starts, default=seen))
             return
         begins = change.before is None and starts <= {since} and since > seen
         if begins and (current_since is None or since > current_since):
-            _replace(unit, job, change.io, set(change.named), since)
+            if is_together:
+                _open(unit, job, change.io, change.named)
+            elif not _spoke_before(unit, job, change.io, run):
+                _replace(unit, job, change.io, set(change.named), since)
+            else:
+                _rebuild(unit, job, change.io, since)
+                return
             _speak(job, change.io, run.id, since, since)
             return
     times = [*starts, *(t for t in (since, change.before) if t is not None)]
@@ -66,6 +73,28 @@ def move_edges(unit: Unit, run: RunRow, left: JobRow, joined: JobRow) -> None:
             _rebuild(unit, joined, io, since)
     unit.changed_jobs |= {left.id, joined.id}
     unit.changed_runs.add(run.id)
+
+
+def regroup_edges(unit: Unit, run: RunRow, job: JobRow) -> None:
+    """Bring the edges of a job up to date when a run turns out to add up with others."""
+    unit.changed_runs.add(run.id)
+    for io, since in ((INPUT, run.in_since), (OUTPUT, run.out_since)):
+        if since is not None:
+            _rebuild(unit, job, io, since)
+    unit.changed_jobs.add(job.id)
+
+
+def _spoke_before(unit: Unit, job: JobRow, io: int, run: RunRow) -> bool:
+    """Whether a run that this one adds up with has named datasets: they count again."""
+    if run.first_parent is None:
+        return False
+    unit.flush()
+    column = "in_since" if io == INPUT else "out_since"
+    rows = unit.session.all(
+        f"SELECT 1 FROM run WHERE first_parent = ? AND job = ? AND {column} IS NOT NULL "
+        "AND id <> ? LIMIT 1", run.first_parent, job.id, run.id,
+    )  # fmt: skip
+    return bool(rows)
 
 
 def _current(job: JobRow, io: int) -> tuple[int | None, int | None, int]:
@@ -116,17 +145,23 @@ def _rebuild(unit: Unit, job: JobRow, io: int, moment: int) -> None:
     """Make the edges of a side anew from a moment on: something arrived out of order."""
     unit.flush()
     column = "in_since" if io == INPUT else "out_since"
-    found = unit.session.all(
-        f"SELECT max({column}) FROM run WHERE job = ? AND {column} <= ?",
-        job.id,
-        moment,
-    )
-    start = min(found[0][0], moment) if found[0][0] is not None else moment
-    speakers = unit.session.all(
-        f"SELECT id, {column} FROM run WHERE job = ? AND {column} >= ? ORDER BY {column}, uuid",
-        job.id, start,
+    ((start,),) = unit.session.all(
+        f"SELECT coalesce(max({column}), ?) FROM run WHERE job = ? AND {column} <= ?",
+        moment, job.id, moment,
     )  # fmt: skip
-    spans, seen = _spans(unit, io, speakers)
+    rows = unit.session.all(
+        f"SELECT id, {column}, uuid, first_parent FROM run WHERE job = ? AND {column} >= ? "
+        f"ORDER BY {column}, uuid", job.id, start,
+    )  # fmt: skip
+    speakers = [_Speaker(row[0], row[1], group_of(bytes(row[2]), row[3])) for row in rows]
+    earlier: list[_Speaker] = []
+    for parent in {bytes(row[3]) for row in rows if row[3] is not None}:
+        found = unit.session.all(
+            f"SELECT id, {column} FROM run WHERE first_parent = ? AND job = ? AND {column} < ?",
+            parent, job.id, start,
+        )  # fmt: skip
+        earlier += [_Speaker(row[0], row[1], group_of(b"", parent)) for row in found]
+    spans, seen = _spans(unit, io, earlier, speakers)
     _join_earlier(unit, job.id, io, start, spans)
     unit.session.many(
         _INSERT,
@@ -137,7 +172,7 @@ def _rebuild(unit: Unit, job: JobRow, io: int, moment: int) -> None:
     for kind, changed in ((EDGE_ADDED, now - before), (EDGE_REMOVED, before - now)):
         for dataset in changed:
             unit.feed.graph(kind, moment, job=job.id, dataset=dataset)
-    run, since = speakers[-1] if speakers else _speaker_before(unit, job.id, column, start)
+    run, since = speakers[-1][:2] if speakers else _speaker_before(unit, job.id, column, start)
     _speak(job, io, run, since, seen)
 
 
@@ -149,27 +184,59 @@ def _speaker_before(unit: Unit, job: int, column: str, start: int) -> tuple[int 
     return (rows[0][0], rows[0][1]) if rows else (None, None)
 
 
+class _Speaker(NamedTuple):
+    """A run, when it began to speak for a side, and the runs it adds up with."""
+
+    run: int
+    since: int
+    group: bytes
+
+
+class _Named:
+    """What groups of runs named, and when; runs are taken in the order in which they began."""
+
+    def __init__(self, unit: Unit, io: int, speakers: list[_Speaker]) -> None:
+        rows = unit.session.all(
+            "SELECT run, dataset, min(since) FROM run_io WHERE run = ANY(?) AND io = ? "
+            "GROUP BY run, dataset", [speaker.run for speaker in speakers], io,
+        )  # fmt: skip
+        self._by_run: dict[int, dict[int, int]] = {}
+        for run, dataset, since in rows:
+            self._by_run.setdefault(run, {})[dataset] = since
+        self._by_group: dict[bytes, dict[int, int]] = {}
+
+    def take(self, speaker: _Speaker) -> int:
+        """Add what a run named to its group; give the last moment of that."""
+        together, last = self._by_group.setdefault(speaker.group, {}), speaker.since
+        for dataset, first in self._by_run.get(speaker.run, {}).items():
+            since = max(first, speaker.since)
+            together[dataset] = min(since, together.get(dataset, since))
+            last = max(last, since)
+        return last
+
+    def by(self, group: bytes) -> dict[int, int]:
+        """What a group has named, and since when."""
+        return self._by_group[group]
+
+
 def _spans(
-    unit: Unit, io: int, speakers: list[tuple[int, int]]
+    unit: Unit, io: int, earlier: list[_Speaker], speakers: list[_Speaker]
 ) -> tuple[dict[int, list[tuple[int, int]]], int]:
-    """Per dataset, when the speakers named it, each until the next one spoke."""
-    named: dict[int, dict[int, int]] = {}
-    rows = unit.session.all(
-        "SELECT run, dataset, min(since) FROM run_io WHERE run = ANY(?) AND io = ? "
-        "GROUP BY run, dataset", [run for run, _ in speakers], io,
-    )  # fmt: skip
-    for run, dataset, since in rows:
-        named.setdefault(run, {})[dataset] = since
+    """Per dataset, when the speakers named it, each group until another one spoke."""
+    named = _Named(unit, io, earlier + speakers)
+    for speaker in earlier:
+        named.take(speaker)
     spans: dict[int, list[tuple[int, int]]] = {}
-    seen = 0
-    untils = [*(begun for _, begun in speakers[1:]), FOREVER]
-    for (run, begun), ended in zip(speakers, untils, strict=False):
-        for dataset, first in named.get(run, {}).items():
-            since = max(first, begun)
-            seen = max(seen, since)
-            if since < ended:
-                _append(spans.setdefault(dataset, []), since, ended)
-        seen = max(seen, begun)
+    seen, place = 0, 0
+    while place < len(speakers):
+        first = speakers[place]
+        while place < len(speakers) and speakers[place].group == first.group:
+            seen = max(seen, named.take(speakers[place]))
+            place += 1
+        ended = speakers[place].since if place < len(speakers) else FOREVER
+        for dataset, since in named.by(first.group).items():
+            if max(since, first.since) < ended:
+                _append(spans.setdefault(dataset, []), max(since, first.since), ended)
     return spans, seen
 
 

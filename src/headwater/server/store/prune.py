@@ -92,8 +92,15 @@ def _old_runs(session: Session, before: int) -> list[int]:
 
 
 def _speakers(session: Session) -> set[int]:
+    """The runs that speak for a job, and of those they add up with the last that told the same."""
     rows = session.all("SELECT in_run, out_run FROM job")
-    return {run for row in rows for run in row if run is not None}
+    speakers = {run for row in rows for run in row if run is not None}
+    beside = session.all(
+        "SELECT max(b.id) FROM run s JOIN run b ON b.first_parent = s.first_parent "
+        "AND b.job = s.job WHERE s.id = ANY(?) GROUP BY b.job, b.first_parent, b.version",
+        [*speakers],
+    )
+    return speakers | {row[0] for row in beside}
 
 
 class _Ios:

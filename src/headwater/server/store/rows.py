@@ -136,7 +136,10 @@ class JobRow(Struct):
 
 
 class RunRow(Struct):
-    """A run; `own` says that it sent events itself, and was not only named as a parent."""
+    """A run; `own` says that it sent events itself, and was not only named as a parent.
+
+    `first_parent` is the parent run that its first event names, unless it is a streaming job.
+    """
 
     id: int
     uuid: bytes
@@ -163,16 +166,28 @@ class RunRow(Struct):
     args: str | None = None
     facets: Said = {}
     job_facets: Said = {}
+    first_parent: bytes | None = None
 
     @classmethod
     def of(cls, row: tuple[Any, ...]) -> "RunRow":
         """Read a row."""
-        fields: Any = (*row[:-2], unpack_said(row[-2]), unpack_said(row[-1]))
+        fields: Any = (*row[:-3], unpack_said(row[-3]), unpack_said(row[-2]), row[-1])
         return cls(*fields)
 
     def row(self) -> tuple[Any, ...]:
         """Write a row."""
-        return (*astuple(self)[:-2], pack_said(self.facets), pack_said(self.job_facets))
+        facets = pack_said(self.facets), pack_said(self.job_facets)
+        return (*astuple(self)[:-3], *facets, self.first_parent)
+
+    @property
+    def group(self) -> bytes:
+        """The runs that this one adds up with, as `group_of` tells it."""
+        return group_of(self.uuid, self.first_parent)
+
+
+def group_of(run: bytes, first_parent: bytes | None) -> bytes:
+    """The key that runs have in common whose reads and writes add up; one alone has its own."""
+    return run if first_parent is None else b"+" + first_parent
 
 
 class RunIoRow(Struct):

@@ -1,4 +1,4 @@
-"""Values over time: which schema a dataset had, by which mapping a job wrote it, and when.
+"""Values over time: which schema a dataset had, and when.
 
 An event is an observation of a value at its time. Observations make a step function, kept
 as spans; a late one changes just the stretch up to the observation that follows it.
@@ -7,7 +7,7 @@ as spans; a late one changes just the stretch up to the observation that follows
 from typing import NamedTuple
 
 from headwater.openlineage.times import FOREVER
-from headwater.server.store.feed import COLUMNS_CHANGED, SCHEMA_CHANGED
+from headwater.server.store.feed import SCHEMA_CHANGED
 from headwater.server.store.unit import Unit
 
 
@@ -136,4 +136,3 @@ def _joined(pieces: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
 SCHEMAS = Spans(
     "schema_span", "io", "schema", "(CASE io WHEN 0 THEN 0 ELSE 1 END) = ?", SCHEMA_CHANGED
 )
-MAPPINGS = Spans("mapping_span", "job", "mapping", "job = ?", COLUMNS_CHANGED)

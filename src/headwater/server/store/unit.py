@@ -387,7 +387,7 @@ _OLDER = (
 _UPSERT = {
     "dataset": upsert("dataset", "namespace", "name", "root"),
     "job": upsert("job", "namespace", "name"),
-    "run": upsert("run", "uuid"),
+    "run": upsert("run", "uuid", "first_parent"),
     "run_io": upsert("run_io", "since", "version"),
     "source": upsert("source"),
 }
