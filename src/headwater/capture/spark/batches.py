@@ -151,12 +151,11 @@ class Batches:
     ) -> RunName:
         parent = self._parent_of(session)
         run = RunName(str(uuid.uuid4()), _job(node, output, parent.job))
-        notes = described.notes()
         self._runs.start(
             run,
             facets.job_type("BATCH", "SQL_JOB"),
             parent=parent,
-            more={"headwater_capture": notes} if notes else None,
+            more=described.notes(),
             at=at,
         )
         return run
@@ -181,12 +180,11 @@ class Batches:
         for ids in adopted:
             run_id = self._streams.run_of(ids, session)
             if run_id is not None:
-                notes = described.notes()
                 self._runs.describe(
                     run_id,
                     described.inputs(),
                     described.outputs(),
-                    {"headwater_capture": notes} if notes else None,
+                    described.notes(),
                 )
 
     def _is_wrapper(self, plan: Java, output: Dataset, started: float) -> bool:

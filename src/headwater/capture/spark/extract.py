@@ -68,16 +68,16 @@ class Described(Struct, frozen=True):
             return [(name, c) for name, c in self.lineage.columns if not name.startswith(INTERNAL)]
         return list(record_columns(self.lineage.columns))
 
-    def notes(self) -> dict[str, Any] | None:
-        """The headwater_capture facet: what could not be seen into, and is over-stated."""
+    def notes(self) -> dict[str, Any]:
+        """The run facets that tell what could not be seen into, and is over-stated, if anything is."""
         notes = self.lineage.notes()
         if not notes:
-            return None
+            return {}
         listed = [
             {"kind": note.kind, "name": note.name, "columns": list(columns)}
             for note, columns in notes.items()
         ]
-        return facets.own_facet("capture", notes=listed)
+        return {"headwater_capture": facets.own_facet("capture", notes=listed)}
 
     def _with_topic_fields(self, index: int, dataset: Dataset) -> Dataset:
         """A topic's fields are those of its record, as far as the query decodes it."""

@@ -43,10 +43,9 @@ class RddSaves:
 
     def _describe(self, run_id: str, rdd: Java, place: str) -> None:
         described = self._extractor.rdd(rdd, place)
-        notes = described.notes()
         self._runs.describe(
             run_id,
             described.inputs(),
             described.outputs(),
-            {"headwater_capture": notes} if notes else None,
+            described.notes(),
         )

@@ -259,12 +259,11 @@ class Streams:
             stream.snapshots = Snapshots.of(stream.execution, stream.query_id)
 
     def _describe_run(self, stream: Stream, described: Described, *, tell: bool = True) -> None:
-        notes = described.notes()
         self._runs.describe(
             stream.run.run_id,
             described.inputs(),
             described.outputs(),
-            {"headwater_capture": notes} if notes else None,
+            described.notes(),
             tell=tell,
         )
 
