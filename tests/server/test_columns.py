@@ -73,6 +73,17 @@ def test_columns_that_left_a_schema_leave_the_column_graph(api: Api) -> None:
     assert [c["name"] for c in api.dataset("totals")["columnLineage"] or []] == ["shop"]
 
 
+def test_columns_that_no_schema_has_are_not_listed_with_a_dataset(api: Api) -> None:
+    """Such as those that a job makes on its way from the bytes of a topic to its fields."""
+    told = lineage(total=[comes_from("orders", "price"), comes_from("orders", "_decoded")])
+    made = dataset("totals", schema=schema("total", "shop"), columnLineage=told)
+    api.send(run_event("COMPLETE", 1, inputs=[ORDERS], outputs=[made]))
+    (column,) = api.dataset("totals")["columnLineage"]
+    assert [given["field"] for given in column["inputFields"]] == ["price"]
+    (listed,) = [d for d in api.get("/namespaces/db/datasets")["datasets"] if d["columnLineage"]]
+    assert listed["columnLineage"] == [column]
+
+
 def test_a_mapping_whose_column_is_gone_expires_though_the_mapping_stays(api: Api) -> None:
     api.send(run_event("COMPLETE", 1, run="a", inputs=[ORDERS], outputs=[TOTALS]))
     api.send(dataset_event(2, dataset("totals", schema=schema("shop"))))
