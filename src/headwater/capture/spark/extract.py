@@ -69,7 +69,7 @@ class Described(Struct, frozen=True):
         return list(record_columns(self.lineage.columns))
 
     def notes(self) -> dict[str, Any]:
-        """The run facets that tell what could not be seen into, and is over-stated, if anything is."""
+        """The run facets that tell what could not be seen into and is over-stated; may be none."""
         notes = self.lineage.notes()
         if not notes:
             return {}
