@@ -23,10 +23,12 @@
     ├── PipelineUnreachable  a worker or Kafka Connect cluster did not answer the server
     ├── EventRejected        an event that cannot be accepted
     │   ├── EventTooLarge    an event, or a body, with too many bytes or values
+    │   ├── RunOfAnother     an event of a run that its key may not report
     │   └── EventNotStored   an event that the store cannot hold
     ├── TakesLong            an event is not read on the event loop, but in a thread
     ├── BodyRejected         the body of a request cannot be read at all
-    ├── ServerBusy           the server has too many requests to read
+    ├── AnswerTooLarge       an answer has more columns than one may hold
+    ├── ServerBusy           the server has too many large requests or answers
     ├── CaptureError         capture cannot be attached
     │   ├── BadSetting       an invalid setting of capture
     │   └── SparkMissing     there is no Spark to observe
@@ -290,6 +292,15 @@ class EventTooLarge(EventRejected):
         self.hint = "Send less at once, or raise HEADWATER_MAX_EVENT or HEADWATER_MAX_BODY"
 
 
+class RunOfAnother(EventRejected):
+    """An event that names a run of a namespace that its key does not cover."""
+
+    def __init__(self) -> None:
+        super().__init__("", "the key may not report a run of another namespace")
+        self.status = 403
+        self.hint = "Report the run with a key for the namespace of its job"
+
+
 class TakesLong(HeadwaterError):
     """An event that is not read on the event loop, but in a thread."""
 
@@ -305,12 +316,24 @@ class BodyRejected(HeadwaterError):
         super().__init__(reason, hint="Send JSON or lines of JSON, plain or as gzip")
 
 
-class ServerBusy(HeadwaterError):
-    """The server has more requests to read than it can hold."""
+class AnswerTooLarge(HeadwaterError):
+    """An answer has more columns than one may hold."""
+
+    status = 413
 
     def __init__(self) -> None:
         super().__init__(
-            "the server has too many large requests to read",
+            "the answer has too many columns",
+            hint="Ask for less, with a lower limit or depth",
+        )
+
+
+class ServerBusy(HeadwaterError):
+    """The server has more large requests or answers than it can hold."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the server has too many large requests and answers at a time",
             hint="Send the request again in a moment",
         )
 

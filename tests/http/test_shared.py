@@ -96,6 +96,20 @@ JSON = _typed(b"application/json")
         ("POST", [HOST, *JSON, (b"sec-fetch-site", b"none")], 200),
         ("POST", [HOST, *JSON, (b"sec-fetch-site", b"same-site")], 403),
         ("DELETE", [HOST, (b"sec-fetch-site", b"cross-site")], 403),
+        *(
+            ("POST", [HOST, *JSON, *several], 403)
+            for name, own, foreign in (
+                (b"origin", b"http://localhost:5000", b"https://evil.example"),
+                (b"origin", b"https://friend.example", b"https://evil.example"),
+                (b"sec-fetch-site", b"same-origin", b"cross-site"),
+            )
+            for several in (
+                [(name, own), (name, foreign)], [(name, foreign), (name, own)],
+                [(name, own), (name, own), (name, foreign), (name, own)],
+            )
+        ),
+        ("POST", [HOST, *_typed(b"text/plain"), *_typed(b"application/json")], 415),
+        ("POST", [HOST, (b"content-length", b"2"), *_typed(b"application/json")], 200),
         ("PUT", [HOST, (b"content-length", b"2")], 415),
         ("PUT", [HOST, (b"transfer-encoding", b"chunked")], 415),
         ("POST", [HOST, (b"content-length", b"2"), (b"content-type", b"text/plain")], 415),

@@ -7,7 +7,7 @@ import msgspec
 from headwater.openlineage.names import NodeId
 from headwater.server.answers import datasets, graph, jobs
 from headwater.server.answers.columns import ColumnWalk, column_graph
-from headwater.server.answers.facets import FacetBook
+from headwater.server.answers.facets import FacetBook, job_facets, run_facets
 from headwater.server.answers.reading import Reader, Reading, uuid_text
 from headwater.server.answers.runs import LISTED, RunWriter
 from headwater.server.answers.search import Wanted, search
@@ -66,10 +66,14 @@ def _job(reading: Reading, number: int, name: str) -> dict[str, Any]:
 
 
 def _run(reading: Reading, row: RunRow) -> dict[str, Any]:
-    name, book = f"run {uuid_text(row.uuid)}", FacetBook(reading, [row.facets, row.job_facets])
+    name, wanted = (
+        f"run {uuid_text(row.uuid)}",
+        (run_facets(row.facets), job_facets(row.job_facets)),
+    )
+    book = FacetBook(reading, wanted)
     return {
         name: RunWriter(reading, [row]).write(row),
-        f"{name}, facets": [book.run(row.facets), book.job(row.job_facets)],
+        f"{name}, facets": [*map(book.get, wanted)],
         f"{name}, upstream": runs_upstream(reading, row.uuid, 20),
     }
 

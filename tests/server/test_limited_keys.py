@@ -9,7 +9,7 @@ from litestar.testing import TestClient
 
 from headwater.errors import EventTooLarge, UsageError
 from headwater.http.keys import Key
-from headwater.server.http.app import make_app
+from headwater.server.http.app import assemble
 from headwater.server.http.limited_answers import MOST_BYTES
 from headwater.server.http.limited_events import restrict
 from headwater.server.settings import Settings
@@ -59,8 +59,9 @@ def team(store_url: str) -> Iterator[Team]:
     operator = create_key(database, "operator", ["read", "write", "admin"])
     limited = create_key(database, "team", ["read", "write", "admin"], ["lab"])
     database.close()
-    with TestClient(make_app(Settings(store=store_url)), base_url=HERE) as client:
-        yield Team(client, operator, limited)
+    app, service = assemble(Settings(store=store_url))
+    with TestClient(app, base_url=HERE) as client:
+        yield Team(client, service, operator, limited)
 
 
 def _of(namespace: str, event: Event) -> Event:
@@ -209,17 +210,24 @@ def test_offsets_of_others_are_not_told(team: Team) -> None:
     assert "topic" not in told.text
     assert run_id("prod") not in told.text
     assert team.ask("team", "GET", path % 778).json()["offsets"].keys() == {"lab-topic"}
+    listed = f"{N}/lab/datasets/table/snapshots"
+    for who, runs in (
+        ("operator", {run_id("prod"), run_id("lab")}),
+        ("team", {None, run_id("lab")}),
+    ):
+        found = team.ask(who, "GET", listed).json()["snapshots"]
+        assert {one["id"] for one in found} == {"777", "778"}
+        assert {one["runId"] for one in found} == runs
 
 
 def test_an_answer_that_is_too_large_is_refused(team: Team) -> None:
-    """Both an answer that is sent whole, and one that is sent in parts."""
     text = "x" * 4_000_000
     for number in range(MOST_BYTES // len(text) + 2):
         facets: Any = {f"f{number}": facet(text=text)}
         event = _of("lab", run_event("RUNNING", number, run="large", job="large", **facets))
         assert team.send("operator", event) == 201
     path = f"/api/v1/events/lineage?runId={run_id('large')}"
-    for asked in (f"{path}&limit=100", f"/api/v1/jobs/runs/{run_id('large')}", f"{path}&limit=500"):
+    for asked in (f"{path}&limit=100", f"{path}&limit=500"):
         assert team.ask("operator", "GET", asked).status_code == 200
         told = team.ask("team", "GET", asked)
         assert told.status_code == 413, (asked, len(told.content))

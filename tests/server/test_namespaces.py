@@ -11,10 +11,13 @@ import httpx
 import pytest
 from litestar.testing import TestClient
 
-from headwater.server.http.app import make_app
+from headwater.errors import RunOfAnother
+from headwater.server.http.app import assemble
+from headwater.server.http.limited_events import read_limited
+from headwater.server.service import Service
 from headwater.server.settings import Settings
 from headwater.server.store.database import open_database
-from headwater.server.store.keys import create_key, revoke_key
+from headwater.server.store.keys import create_key, list_keys, revoke_key
 from server.events import (
     Event,
     as_bytes,
@@ -77,8 +80,8 @@ LAB = [
 class Team:
     """A server with prod's and lab's lineage, an operator, and a client with a key for `lab`."""
 
-    def __init__(self, client: TestClient[Any], operator: str, team: str) -> None:
-        self.client = client
+    def __init__(self, client: TestClient[Any], service: Service, operator: str, team: str) -> None:
+        self.client, self.service = client, service
         self._keys = {who: {"authorization": f"Bearer {key}"} for who, key in (
             ("operator", operator), ("team", team))}  # fmt: skip
 
@@ -111,8 +114,9 @@ def team(store_url: str) -> Iterator[Team]:
     operator = create_key(database, "operator", ["read", "write", "admin"])
     limited = create_key(database, "team", ["read", "write", "admin"], ["lab", "ours://"])
     database.close()
-    with TestClient(make_app(Settings(store=store_url)), base_url=HERE) as client:
-        found = Team(client, operator, limited)
+    app, service = assemble(Settings(store=store_url))
+    with TestClient(app, base_url=HERE) as client:
+        found = Team(client, service, operator, limited)
         for event in (*PROD, *LAB):
             assert found.send("operator", event) == 201
         found.ask("operator", "PUT", "/api/v1/sources/prod-source",
@@ -175,6 +179,29 @@ def test_a_limited_key_cannot_report_for_others(team: Team) -> None:
     )  # fmt: skip
     assert batch.json()["stored"] == 0
     assert team.prod() == before
+
+
+def test_a_run_that_another_takes_meanwhile_is_not_taken_over(team: Team) -> None:
+    """The check is made as the event is stored, not as it is read."""
+    service = team.service
+    with service.reader.open() as reading:
+        key = next(key for key in list_keys(reading.session).values() if key.name == "team")
+    for number, name in enumerate(("own", "parent", "root")):
+        mine = {
+            "own": run_event("FAIL", 0, run=name, job="mine"),
+            "parent": run_event(run="c6", job="c", parent=parent(name, "mine", "lab")),
+            "root": run_event(run="c7", job="c", parent=parent("p7", "mine", "lab", root={
+                "run": {"runId": run_id(name)}, "job": {"namespace": "lab", "name": "x"}})),
+        }[name]  # fmt: skip
+        read = read_limited(service, as_bytes(_of("lab", mine)), key)
+        later = _of("lab", {**mine, "eventTime": "2999-01-01T00:00:00Z"})
+        deferred = read_limited(service, as_bytes(later), key)
+        assert team.send("operator", _of("prod", run_event("START", number, run=name))) == 201
+        before = team.prod()
+        for event in (read, deferred):
+            with pytest.raises(RunOfAnother):
+                service.store.ingest([event]).result()
+        assert team.prod() == before
 
 
 def test_a_limited_key_cannot_change_others_through_its_own(team: Team) -> None:

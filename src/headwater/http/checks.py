@@ -75,7 +75,6 @@ class RequestChecks:
         method = scope["method"]
         if method not in _METHODS:
             return 405, f"the method is not one of {', '.join(_METHODS)}"
-        headers = dict(scope["headers"])
         if self._checks_host() and not self._is_own(scope):
             return 403, (
                 "the host name in the address is not this service's: ask it as localhost, "
@@ -83,27 +82,37 @@ class RequestChecks:
             )
         if method in _READING:
             return None
-        if self._is_foreign(headers):
+        if self._is_foreign(scope):
             return 403, "pages of other sites may not write here unless their origin is allowed"
-        return _without_type(headers)
+        return _without_type(scope)
 
     def _is_own(self, scope: "HTTPScope") -> bool:
-        given = [value for name, value in scope["headers"] if name == b"host"]
+        given = _all(scope, b"host")
         if len(given) != 1:
             return False
         return _is_loopback_host(given[0]) or host_name(given[0].decode("latin-1")) in self._hosts
 
-    def _is_foreign(self, headers: dict[bytes, bytes]) -> bool:
-        """Whether the page of another site sent a request, as far as the browser tells."""
-        origin = headers.get(b"origin", b"").decode("latin-1").lower()
+    def _is_foreign(self, scope: "HTTPScope") -> bool:
+        """Whether the page of another site sent a request, as far as the browser tells.
+
+        A browser sends each of these headers once: of several, one is not the browser's.
+        """
+        origins, sites = _all(scope, b"origin"), _all(scope, b"sec-fetch-site")
+        if len(origins) > 1 or len(sites) > 1:
+            return True
+        origin = origins[0].decode("latin-1").lower() if origins else ""
         if origin in self._origins:
             return False
-        site = headers.get(b"sec-fetch-site")
-        if site is not None:
-            return site not in (b"same-origin", b"none")
+        if sites:
+            return sites[0] not in (b"same-origin", b"none")
         # Proxies change the scheme; the host is what they are asked to keep.
-        host = headers.get(b"host", b"").decode("latin-1").lower()
+        host = b"".join(_all(scope, b"host")).decode("latin-1").lower()
         return bool(origin) and origin.partition("://")[2] != host
+
+
+def _all(scope: "HTTPScope", wanted: bytes) -> list[bytes]:
+    """Every value of a header."""
+    return [value for name, value in scope["headers"] if name == wanted]
 
 
 @lru_cache(64)
@@ -121,12 +130,13 @@ def host_name(host: str) -> str:
     return name.lower()
 
 
-def _without_type(headers: dict[bytes, bytes]) -> Refusal | None:
+def _without_type(scope: "HTTPScope") -> Refusal | None:
     """See that a body says what it is, and is nothing that any page may send."""
-    if headers.get(b"content-length", b"0") == b"0" and b"transfer-encoding" not in headers:
+    lengths, codings = _all(scope, b"content-length"), _all(scope, b"transfer-encoding")
+    if all(length == b"0" for length in lengths) and not codings:
         return None
-    kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-    if not kind or kind in _FORM_TYPES:
+    kinds = [kind.partition(b";")[0].strip().lower() for kind in _all(scope, b"content-type")]
+    if len(kinds) != 1 or not kinds[0] or kinds[0] in _FORM_TYPES:
         return 415, "send a content type that says what the body is, e.g. application/json"
     return None
 

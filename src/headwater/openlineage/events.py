@@ -71,7 +71,8 @@ class Event(Struct, frozen=True):
     """An event that was read and found in order; `raw` is what came.
 
     `tie` orders events of one instant in a way that does not depend on arrival. `restores` are the
-    prefixes of the namespaces in which the event brings back what was deleted; None for all.
+    prefixes of the namespaces in which the event brings back what was deleted, and `runs_of` of
+    those whose runs it may name; None for all.
     """
 
     raw: bytes
@@ -86,6 +87,7 @@ class Event(Struct, frozen=True):
     outputs: list[DatasetPart]
     dataset: DatasetPart | None
     restores: tuple[str, ...] | None = None
+    runs_of: tuple[str, ...] | None = None
 
     @property
     def tie(self) -> int:

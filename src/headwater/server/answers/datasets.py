@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from headwater.server.answers.facets import FacetBook
+from headwater.server.answers.facets import FacetBook, dataset_facets
 from headwater.server.answers.ios import first_read, versions_at
 from headwater.server.answers.reading import (
     IndexedMapping,
@@ -141,6 +141,7 @@ class Tags:
     def __init__(self, reading: Reading | None, roots: list[int]) -> None:
         self._tags: dict[tuple[int, str], list[str]] = {}
         self._told: dict[int, list[tuple[str, str]]] = {}  # dataset → its (field, tag)s
+        self._budget = reading.budget if reading else None
         if reading is None:
             return
         rows = reading.session.all(
@@ -164,9 +165,14 @@ class Tags:
         if schema is None:
             return _NONE
         if not any(field for field, _ in self._told.get(dataset, ())):
-            return schema.json
+            return self._part_of_answer(schema.json)
         told = [field_json(field, self.of(dataset, field.name)) for field in schema.fields]
-        return Raw(msgspec.json.encode(told))
+        return self._part_of_answer(Raw(msgspec.json.encode(told)))
+
+    def _part_of_answer(self, fields: Raw) -> Raw:
+        if self._budget is not None:
+            self._budget.take_columns(len(memoryview(fields)))
+        return fields
 
 
 _UNTAGGED = Tags(None, [])
@@ -184,7 +190,8 @@ def node_data(row: Row, tags: Tags, schema: Schema | None, *, with_tags: bool) -
 def datasets(reading: Reading, roots: list[int]) -> list[Dataset]:
     """Datasets with everything known of them, in the order asked for."""
     rows, schemas, tags = rows_of(reading, roots), schemas_of(reading, roots), Tags(reading, roots)
-    book = FacetBook(reading, [row.facets for row in rows.values()])
+    wanted = [dataset_facets(rows[n].facets, rows[n].names) for n in roots if n in rows]
+    book = FacetBook(reading, wanted)
     columns = column_lineage(reading, roots, schemas)
     versions = versions_at(reading, set(roots), reading.at)
     return [
@@ -206,8 +213,8 @@ def _dataset(
         Name(row.namespace, row.name), "DB_TABLE", row.name, row.name, moment(row.created_at),
         moment(row.updated_at), row.namespace, row.source, tags.fields(row.id, schema),
         tags.of(row.id), None, row.lifecycle, row.description,
-        uuid_text(version) if version else None, columns, book.dataset(row.facets, row.names),
-        row.lifecycle == "DROP",
+        uuid_text(version) if version else None, columns,
+        book.get(dataset_facets(row.facets, row.names)), row.lifecycle == "DROP",
     )  # fmt: skip
 
 
@@ -343,7 +350,8 @@ def _versions(reading: Reading, rows: list[Any]) -> list[DatasetVersion]:
     shown, tags, current = rows_of(reading, roots), Tags(reading, roots), schema_ids(reading, roots)
     schemas = reading.schemas({row[3] for row in rows if row[3]})
     ios = [RunIoRow.of(row[:9]) for row in rows]
-    book = FacetBook(reading, [io.facets for io in ios])
+    named = zip(ios, rows, strict=True)
+    book = FacetBook(reading, [dataset_facets(io.facets, [row[11:13]]) for io, row in named])
     runs = _runs(reading, [io.run for io in ios])
     return [
         _version(
@@ -373,7 +381,7 @@ def _version(
         Name(shown.namespace, shown.name), "DB_TABLE", shown.name, shown.name, moment(io.since),
         uuid_text(io.version or b""), shown.namespace, shown.source,
         tags.fields(shown.id, schema), tags.of(shown.id), shown.lifecycle, shown.description,
-        uuid_text(digest) if digest else "", run, book.dataset(io.facets, {(row[11], row[12])}),
+        uuid_text(digest) if digest else "", run, book.get(dataset_facets(io.facets, [row[11:13]])),
     )  # fmt: skip
 
 

@@ -5,7 +5,6 @@ looked through. Each answer has a bound, and tells how far it came and where to 
 """
 
 import re
-from collections.abc import Iterator
 from datetime import datetime
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -15,10 +14,9 @@ import msgspec
 from headwater.openlineage.times import FOREVER
 from headwater.server.answers.events import KINDS
 from headwater.server.answers.reading import Reading, moment
-from headwater.server.store.log import body_sizes, in_parts, read_bodies
+from headwater.server.store.log import each_body
 
 _TOGETHER = 250  # events that are opened at once
-_PART = 2**20  # bytes of events that are opened at once
 _LARGEST = 16 * 2**20  # bytes of events after which an answer ends; `next` goes on from there
 _PLACE = re.compile(r"(-?[0-9]{1,19})\.([0-9]{1,19})")
 _LONGEST = 0.6  # seconds after which an answer is given, however little was found
@@ -64,24 +62,17 @@ def search(
     while len(bodies) < limit and (looked == 0 or perf_counter() - began < _LONGEST):
         rows = _stretch(reading, kind, types, place)
         times = dict(rows)
-        for seq, body in _opened(reading, [*times]):
+        for seq, body in each_body(reading.session, [*times]):
             looked, place = looked + 1, Place(times[seq], seq)
-            if wanted in body.lower():
+            if body is not None and wanted in body.lower():
                 bodies.append(body)
+                reading.budget.grow(len(body))
                 size += len(body)
             if len(bodies) == limit or size >= _LARGEST or perf_counter() - began > _LONGEST:
                 return Found(bodies, looked, place, moment(place.time))
         if len(rows) < _TOGETHER:
             return Found(bodies, looked, None, None)
     return Found(bodies, looked, place, moment(place.time))
-
-
-def _opened(reading: Reading, seqs: list[int]) -> Iterator[tuple[int, bytes]]:
-    """Events with their bodies, of which a few megabytes are held at once."""
-    sizes = body_sizes(reading.session, seqs)
-    for part in in_parts(seqs, sizes, _PART):
-        bodies = read_bodies(reading.session, part)
-        yield from ((seq, bodies.get(seq, b"")) for seq in part)
 
 
 def _stretch(reading: Reading, kind: str, types: list[str], place: Place) -> list[Any]:

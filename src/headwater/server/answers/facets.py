@@ -1,16 +1,16 @@
 """Facets, read back from the events that said them last."""
 
-from collections.abc import Callable, Iterable
-from functools import cached_property
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from headwater.openlineage.facets import Facets, is_absent
 from headwater.server.answers.reading import Reading
-from headwater.server.store.log import read_bodies
-from headwater.server.store.rows import Said
+from headwater.server.store.rows import Said, Stamp
+from headwater.version import PRODUCER
 
 
 class _Part(Struct, rename="camel"):
@@ -34,74 +34,120 @@ class _Body(Struct):
 
 
 _KEPT = 65_536  # bytes of facets that are kept at hand
-_Told = list[tuple[int, Facets | None]]
+_ALWAYS = 4096  # bytes of facets of one thing that every answer holds
+_MOST_NAMES = 50
+OMITTED = "headwater_omitted"
+_SCHEMA = "urn:headwater:facets:1-0-0:OmittedFacet"
+_Name = tuple[str, str]
 _decode = msgspec.json.Decoder(_Body).decode
+
+
+class Wanted(NamedTuple):
+    """Facets of one thing: of which kind, what said each of them last, and its names."""
+
+    kind: str
+    said: tuple[tuple[str, Stamp], ...]
+    names: tuple[_Name, ...] = ()
+
+
+def run_facets(said: Said) -> Wanted:
+    """The facets of a run."""
+    return Wanted("run", tuple(said.items()))
+
+
+def job_facets(said: Said) -> Wanted:
+    """The facets of a job."""
+    return Wanted("job", tuple(said.items()))
+
+
+def dataset_facets(said: Said, names: Iterable[_Name], *, own: bool = False) -> Wanted:
+    """The facets of a dataset that goes by some names; `own`: only its output's."""
+    return Wanted("output" if own else "dataset", tuple(said.items()), tuple(sorted(names)))
 
 
 class FacetBook:
     """Facets of some answers, from the events that said them; each event is read once.
 
-    What an event said never changes, so that facets picked lately are at hand.
+    What an event said never changes, so that facets picked lately are at hand. When the facets of
+    an answer are too large, those of the rest are left out, and a facet in their place names them.
     """
 
-    def __init__(self, reading: Reading, saids: Iterable[Said]) -> None:
-        self._reading, self._saids = reading, saids
+    def __init__(self, reading: Reading, wanted: Iterable[Wanted]) -> None:
+        self._reading, self._wanted = reading, wanted
         self._kept = reading.contents.facets
+        self._found: dict[Wanted, Facets] | None = None
 
-    @cached_property
-    def _bodies(self) -> dict[int, _Body]:
-        seqs = {stamp[2] for said in self._saids for stamp in said.values()}
-        bodies = read_bodies(self._reading.session, [*seqs])
-        return {seq: _decode(body) for seq, body in bodies.items()}
-
-    def run(self, said: Said) -> Facets:
-        """The facets of a run."""
-        return self._take("run", said, lambda: self._parts(said, "run"))
-
-    def job(self, said: Said) -> Facets:
-        """The facets of a job."""
-        return self._take("job", said, lambda: self._parts(said, "job"))
-
-    def dataset(self, said: Said, names: set[tuple[str, str]], *, own: bool = False) -> Facets:
-        """The facets of a dataset that goes by some names; `own`: only its output's."""
-        key = ("own" if own else "dataset", *sorted(names))
-        return self._take(key, said, lambda: self._named(said, names, own=own))
-
-    def _take(self, kind: Any, said: Said, told: Callable[[], _Told]) -> Facets:
-        if not said:
+    def get(self, wanted: Wanted) -> Facets:
+        """The facets that are wanted, of those that the book was made for."""
+        if not wanted.said:
             return {}
-        key = (kind, *said.items())
-        known: Facets | None = self._kept.get(key)
+        known = self._kept.get(wanted)
         if known is not None:
             return known
-        picked = _pick(said, told())
-        is_small = sum(len(bytes(raw)) for raw in picked.values()) <= _KEPT
-        return self._kept.put(key, picked) if is_small else picked
+        if self._found is None:
+            self._found = self._read()
+        return self._found[wanted]
 
-    def _parts(self, said: Said, kind: str) -> _Told:
-        parts = [(seq, getattr(body, kind)) for seq, body in self._of(said)]
-        return [(seq, part.facets) for seq, part in parts if part]
-
-    def _named(self, said: Said, names: set[tuple[str, str]], *, own: bool) -> _Told:
-        found: _Told = []
-        for seq, body in self._of(said):
-            parts = [*(body.inputs or ()), *(body.outputs or ())]
-            for part in [*parts, body.dataset] if body.dataset else parts:
-                if (self._reading.rules.resolve(part.namespace), part.name) in names:
-                    own_facets = part.output_facets if own else part.input_facets
-                    found += [(seq, own_facets)] if own else [(seq, own_facets), (seq, part.facets)]
+    def _read(self) -> dict[Wanted, Facets]:
+        """All that is wanted and not at hand."""
+        found: dict[Wanted, Facets] = {
+            wanted: {} for wanted in self._wanted if wanted.said and self._kept.get(wanted) is None
+        }
+        by_event: dict[int, list[Wanted]] = {}
+        for wanted in found:
+            for seq in dict.fromkeys(stamp[2] for _, stamp in wanted.said):
+                by_event.setdefault(seq, []).append(wanted)
+        sizes, left_out = Counter[Wanted](), dict[Wanted, list[str]]()
+        for seq, body in self._reading.bodies([*by_event]):
+            event = None if body is None else _decode(body)
+            for wanted in by_event[seq]:
+                names = {name for name, stamp in wanted.said if stamp[2] == seq}
+                told = self._told(event, wanted, names)
+                for name, raw in told.items():
+                    size = len(memoryview(raw)) if raw is not None else 0
+                    if raw is None or not self._fits(size, sizes[wanted]):
+                        left_out.setdefault(wanted, []).append(name)
+                    else:
+                        sizes[wanted] += size
+                        found[wanted][name] = raw.copy()  # it outlives the event
+        for wanted, facets in found.items():
+            if wanted in left_out:
+                facets[OMITTED] = _omitted(left_out[wanted])
+            elif sizes[wanted] <= _KEPT:
+                self._kept.put(wanted, facets)
         return found
 
-    def _of(self, said: Said) -> list[tuple[int, _Body]]:
-        seqs = {stamp[2] for stamp in said.values()}
-        return [(seq, self._bodies[seq]) for seq in sorted(seqs) if seq in self._bodies]
+    def _fits(self, size: int, held: int) -> bool:
+        """Whether a facet fits into the answer, after so many bytes of facets of the same thing."""
+        return held + size <= _ALWAYS or self._reading.budget.take_facets(size)
+
+    def _told(self, event: _Body | None, wanted: Wanted, names: set[str]) -> dict[str, Raw | None]:
+        """The facets with some names that an event told; None where it could not be opened."""
+        if event is None:
+            return dict.fromkeys(names)
+        return {
+            name: raw
+            for facets in self._of(event, wanted)
+            for name, raw in (facets or {}).items()
+            if name in names and not is_absent(raw)
+        }
+
+    def _of(self, event: _Body, wanted: Wanted) -> Iterator[Facets | None]:
+        if wanted.kind in ("run", "job"):
+            part: _Faceted | None = getattr(event, wanted.kind)
+            yield part.facets if part else None
+            return
+        names = frozenset(wanted.names)
+        parts = [*(event.inputs or ()), *(event.outputs or ())]
+        for one in [*parts, event.dataset] if event.dataset else parts:
+            if (self._reading.rules.resolve(one.namespace), one.name) in names:
+                if wanted.kind == "output":
+                    yield one.output_facets
+                else:
+                    yield one.input_facets
+                    yield one.facets
 
 
-def _pick(said: Said, told: _Told) -> Facets:
-    """Of what events told, the facets that each said last; copies, for they outlive the events."""
-    picked: Facets = {}
-    for seq, facets in told:
-        for name, raw in (facets or {}).items():
-            if name in said and said[name][2] == seq and not is_absent(raw):
-                picked[name] = raw
-    return {name: raw.copy() for name, raw in picked.items()}
+def _omitted(names: list[str]) -> Raw:
+    told = sorted(names)[:_MOST_NAMES]
+    return Raw(msgspec.json.encode({"_producer": PRODUCER, "_schemaURL": _SCHEMA, "facets": told}))

@@ -16,7 +16,7 @@ from headwater.openlineage.graph import Way
 from headwater.openlineage.names import FieldName, JobName, NodeId, NodeKind
 from headwater.server.answers import datasets, jobs
 from headwater.server.answers.columns import Column, Step
-from headwater.server.answers.facets import FacetBook
+from headwater.server.answers.facets import FacetBook, Wanted, dataset_facets, job_facets
 from headwater.server.answers.past import PastWalk, dataset_rows, latest_then
 from headwater.server.answers.past_columns import PastColumnWalk
 from headwater.server.answers.reading import Reading, moment, uuid_text
@@ -219,9 +219,9 @@ class _Teller:
         self._runs = latest_then(reading, [*ids])
         self._tags = datasets.Tags(reading, [*roots])
         self._job_tags = jobs.job_tags(reading, [*ids])
-        saids = [row.facets for row in self._rows.values()]
-        saids += [row.facets for row in self._jobs.values()]
-        self._book = FacetBook(reading, [_only_owners(said) for said in saids])
+        wanted = [_dataset_owners(row) for row in self._rows.values()]
+        wanted += [_job_owners(row) for row in self._jobs.values()]
+        self._book = FacetBook(reading, wanted)
 
     def _job(self, job: int, distance: int, kinds: dict[int, str]) -> Item:
         row, walk = self._jobs[job], self._walk
@@ -229,7 +229,7 @@ class _Teller:
         led = {kinds.get(root, DIRECT) for root in side[job]} or {DIRECT}
         near = walk.inputs if walk.way is Way.DOWNSTREAM else walk.outputs
         via = {v for root in near[job] for v in walk.via.get(root, ()) if v != job}
-        owners = _owner_names(self._book.job(_only_owners(row.facets)))
+        owners = _owner_names(self._book.get(_job_owners(row)))
         return Item(
             self._ids[job], "JOB", row.namespace, row.name, None, distance,
             DIRECT if DIRECT in led else INDIRECT, sorted(self._ids[v] for v in via), owners,
@@ -243,7 +243,7 @@ class _Teller:
         name = self._walk.naming.name(root)
         runs = [self._runs[job] for job in via if job in self._runs]
         last = max(runs, key=lambda run: (run.created_at, run.uuid), default=None)
-        facets = self._book.dataset(_only_owners(row.facets), row.names)
+        facets = self._book.get(_dataset_owners(row))
         node_id = str(name) if field is None else str(FieldName(*name, field))
         kind_of_node = "DATASET" if field is None else "DATASET_FIELD"
         leads = sorted(self._ids[job] for job in via if job in self._ids)
@@ -251,6 +251,14 @@ class _Teller:
             node_id, kind_of_node, name.namespace, name.name, field, distance, kind, leads,
             _owner_names(facets), self._tags.of(root, field or ""), *_last(last),
         )  # fmt: skip
+
+
+def _job_owners(row: jobs.JobRowShown) -> Wanted:
+    return job_facets(_only_owners(row.facets))
+
+
+def _dataset_owners(row: datasets.Row) -> Wanted:
+    return dataset_facets(_only_owners(row.facets), row.names)
 
 
 def _only_owners(said: Said) -> Said:

@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from headwater.server.answers.facets import FacetBook
+from headwater.server.answers.facets import FacetBook, job_facets
 from headwater.server.answers.matching import LIKE, containing
 from headwater.server.answers.reading import Reading, moment, uuid_text
 from headwater.server.answers.runs import LATEST, LISTED, RunWriter, empty_version, latest_runs
@@ -95,8 +95,8 @@ def jobs(reading: Reading, ids: list[int]) -> list[Job]:
     """Jobs with everything known of them, in the order asked for."""
     rows, edges = job_rows(reading, ids), edge_names(reading, ids)
     latest = latest_runs(reading, ids, LATEST)
-    writer = RunWriter(reading, [run for found in latest.values() for run in found])
-    book = FacetBook(reading, [row.facets for row in rows.values()])
+    book = FacetBook(reading, [job_facets(rows[number].facets) for number in ids if number in rows])
+    writer = RunWriter(reading, [run for number in ids for run in latest.get(number, ())])
     tags = job_tags(reading, ids)
     return [
         _job(
@@ -115,7 +115,8 @@ def _job(row: JobRowShown, edges: Edges, runs: list[Run], book: FacetBook, tags:
         row.parent[1] if row.parent else None, row.parent_uuid, moment(row.created_at),
         moment(row.updated_at), row.namespace, edges.get((row.id, INPUT), []),
         edges.get((row.id, OUTPUT), []), row.location, row.description,
-        runs[0] if runs else None, runs, book.job(row.facets), version, row.labels, tags,
+        runs[0] if runs else None, runs, book.get(job_facets(row.facets)), version, row.labels,
+        tags,
     )  # fmt: skip
 
 

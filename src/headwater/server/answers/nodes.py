@@ -12,12 +12,14 @@ from msgspec import Raw
 
 from headwater.openlineage.names import dataset_id, job_id
 from headwater.server.answers import datasets, jobs
+from headwater.server.answers.facets import OMITTED
 from headwater.server.answers.ios import IoRow, io_rows
 from headwater.server.answers.reading import Reading
 from headwater.server.answers.runs import RunWriter
 from headwater.server.answers.shapes import DatasetData, Edge, Name, Node
 from headwater.server.store.rows import RunRow
 
+_KEPT = 65_536  # bytes of a node that is kept at hand
 _Row = tuple[Any, ...]
 _Sides = Mapping[int, set[int]]
 _PARENT, _ARGS = (RunRow.__struct_fields__.index(name) for name in ("parent", "args"))
@@ -92,6 +94,7 @@ def _job_data(reading: Reading, found: list[_Job], names: dict[int, Name]) -> li
     kept = reading.contents.nodes
     known: list[Raw | None] = [kept.get(job) for job in found]
     missing = [job for job, data in zip(found, known, strict=True) if data is None]
+    reading.budget.grow(sum(len(memoryview(data)) for data in known if data is not None))
     runs = {job.run[0]: RunRow.of(job.run) for job in missing if job.run is not None}
     writer = RunWriter(reading, runs.values(), [io for job in missing for io in job.ios])
 
@@ -100,7 +103,8 @@ def _job_data(reading: Reading, found: list[_Job], names: dict[int, Name]) -> li
         inputs, outputs = ([names[root] for root in side] for side in (job.inputs, job.outputs))
         node = jobs.node_data(jobs.JobRowShown(job.row), inputs, outputs, run)
         written = Raw(msgspec.json.encode(node))
-        return kept.put(job, written) if job.can_be_kept else written
+        is_small = len(memoryview(written)) <= _KEPT and OMITTED.encode() not in bytes(written)
+        return kept.put(job, written) if is_small and job.can_be_kept else written
 
     return [write(job) if data is None else data for job, data in zip(found, known, strict=True)]
 
@@ -121,6 +125,7 @@ def _dataset_data(
         if known is None:
             missing.append(root)
         else:
+            reading.budget.take_columns(len(memoryview(known.fields)))
             data[root] = known
     read = reading.schemas({schemas[root] for root in missing if root in schemas})
     shown = datasets.shown_rows(reading, {root: members[root] for root in missing})

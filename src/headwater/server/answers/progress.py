@@ -11,8 +11,7 @@ from msgspec import Struct
 
 from headwater.openlineage.facets import ProgressFacet
 from headwater.server.answers.reading import Reading, moment, uuid_text
-from headwater.server.answers.run_lineage import progress_of
-from headwater.server.store.log import read_bodies
+from headwater.server.answers.run_lineage import progress_facets
 from headwater.server.store.tables import OUTPUT
 
 _LATEST = 2_000  # events of a run that are looked at
@@ -30,11 +29,11 @@ class Point(Struct, rename="camel", gc=False):
 
 
 class Snapshot(Struct, rename="camel", gc=False):
-    """A snapshot of a table, and the run that left it."""
+    """A snapshot of a table, and the run that left it; None for a run that is not told."""
 
     id: str
     at: datetime
-    run_id: str
+    run_id: str | None
 
 
 def points(reading: Reading, run: int) -> list[Point]:
@@ -63,10 +62,10 @@ def snapshots(reading: Reading, root: int) -> list[Snapshot]:
         "JOIN event e ON e.seq = s.seq JOIN run r ON r.id = s.run "
         "WHERE d.root = ? ORDER BY e.time DESC, s.seq DESC LIMIT ?", OUTPUT, root, _SNAPSHOTS,
     )  # fmt: skip
-    bodies = read_bodies(reading.session, [seq for _, seq, _ in rows])
+    told = progress_facets(reading, [seq for _, seq, _ in rows])
     found: dict[str, Snapshot] = {}
     for time, seq, uuid in rows:
-        facet = progress_of(bodies[seq]) if seq in bodies else None
+        facet = told.get(seq)
         for one in reversed((facet and facet.snapshots) or []):
             found.setdefault(one, Snapshot(one, moment(time), uuid_text(uuid)))
     return [*found.values()][:_SNAPSHOTS]
@@ -80,8 +79,5 @@ def _latest(reading: Reading, run: int, most: int) -> list[Any]:
 
 
 def _progress(reading: Reading, rows: list[Any]) -> Iterator[tuple[int, ProgressFacet]]:
-    bodies = read_bodies(reading.session, [seq for seq, _ in rows])
-    for seq, time in rows:
-        facet = progress_of(bodies[seq]) if seq in bodies else None
-        if facet is not None:
-            yield time, facet
+    facets = progress_facets(reading, [seq for seq, _ in rows])
+    yield from ((time, facets[seq]) for seq, time in rows if seq in facets)

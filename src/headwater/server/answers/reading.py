@@ -1,10 +1,10 @@
 """One look at the store: a session at one moment of history, and what never changes at hand."""
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any, Generic, NamedTuple, TypeVar
+from threading import Lock
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -13,53 +13,30 @@ from msgspec import Raw
 from headwater.openlineage.facets import Facets
 from headwater.openlineage.names import NodeId
 from headwater.openlineage.times import FOREVER
+from headwater.server.answers.budget import Budget
+from headwater.server.answers.kept import Kept
 from headwater.server.answers.spelling import Spelling
 from headwater.server.store.aliases import AliasRules
+from headwater.server.store.compression import content_size
 from headwater.server.store.contents import Field, Mapping, read_fields, read_mapping
 from headwater.server.store.database import Database, Session
+from headwater.server.store.log import each_body
 
+_FIELD = 400  # bytes that a field takes in memory, about
 NOW = FOREVER - 1  # the moment at which the graph is asked for, unless another is given
-K = TypeVar("K")
-V = TypeVar("V")
-
-
-class Kept(Generic[K, V]):
-    """Some things that never change, by what they are made from; the oldest makes room."""
-
-    def __init__(self, room: int) -> None:
-        self._room, self._items = room, dict[K, V]()
-
-    def get(self, key: K) -> V | None:
-        """The thing with a key, if it is at hand."""
-        return self._items.get(key)
-
-    def put(self, key: K, value: V) -> V:
-        """Keep a thing."""
-        self._items[key] = value
-        while len(self._items) > self._room:
-            with contextlib.suppress(KeyError, RuntimeError, StopIteration):  # another was first
-                del self._items[next(iter(self._items))]
-        return value
-
-    def take(self, keys: set[K], load: Callable[[list[K]], dict[K, V]]) -> dict[K, V]:
-        """The things with these keys, loading those that are not at hand."""
-        taken = {key: found for key in keys if (found := self.get(key)) is not None}
-        missing = [key for key in keys if key not in taken]
-        for key, value in (load(missing) if missing else {}).items():
-            taken[key] = self.put(key, value)
-        return taken
 
 
 class Schema:
     """The fields of a dataset, and how they are written in answers."""
 
-    __slots__ = ("fields", "json", "names", "types")
+    __slots__ = ("fields", "json", "names", "size", "types")
 
     def __init__(self, fields: list[Field]) -> None:
         self.fields = fields
         self.types = {field.name: field.type or "" for field in fields}
         self.names = self.types.keys()
         self.json = Raw(msgspec.json.encode([field_json(field, []) for field in fields]))
+        self.size = len(memoryview(self.json)) + _FIELD * len(fields)
 
 
 def field_json(field: Field, tags: list[str]) -> dict[str, Any]:
@@ -75,7 +52,7 @@ def field_json(field: Field, tags: list[str]) -> dict[str, Any]:
 class IndexedMapping:
     """A column mapping that can be followed both ways."""
 
-    __slots__ = ("dataset", "fed_by", "inputs", "outputs")
+    __slots__ = ("dataset", "fed_by", "inputs", "outputs", "size")
 
     def __init__(self, mapping: Mapping) -> None:
         self.outputs = {output.field: output for output in mapping.outputs}
@@ -85,18 +62,31 @@ class IndexedMapping:
             for given in output.inputs:
                 fed = self.fed_by.setdefault(given.dataset, {})
                 fed.setdefault(given.field, []).append(output.field)
+        inputs = sum(len(output.inputs) for output in mapping.outputs)
+        self.size = _FIELD * (len(mapping.outputs) + inputs + len(mapping.dataset) + 1)
         self.inputs = self.fed_by.keys() | {given.dataset for given in mapping.dataset}
+
+
+def facets_size(facets: Facets) -> int:
+    """How many bytes facets take, about."""
+    return 500 + sum(len(name) + len(memoryview(raw)) for name, raw in facets.items())
+
+
+def node_size(node: Any) -> int:
+    """How many bytes the data of a node take with the rows they were written from, about."""
+    return 2000 + len(memoryview(node if isinstance(node, Raw) else node.fields))
 
 
 class Contents:
     """Schemas and mappings at hand; they never change, so that all requests share them."""
 
     def __init__(self) -> None:
-        self.schemas: Kept[int, Schema] = Kept(4096)
-        self.mappings: Kept[int, IndexedMapping] = Kept(4096)
-        self.namespaces: Kept[int, str] = Kept(4096)
-        self.nodes: Kept[Any, Any] = Kept(16_384)
-        self.facets: Kept[Any, Facets] = Kept(1024)
+        self.schemas: Kept[int, Schema] = Kept(32 * 2**20, lambda schema: schema.size)
+        self.mappings: Kept[int, IndexedMapping] = Kept(32 * 2**20, lambda mapping: mapping.size)
+        self.namespaces: Kept[int, str] = Kept(2**20, lambda name: 100 + len(name))
+        self.nodes: Kept[Any, Any] = Kept(64 * 2**20, node_size)
+        self.facets: Kept[Any, Facets] = Kept(16 * 2**20, facets_size)
+        self.turn = Lock()  # to make a large answer
         self.spelling = Spelling()
 
 
@@ -107,13 +97,14 @@ class Reading(NamedTuple):
     rules: AliasRules
     contents: Contents
     at: int
+    budget: Budget
 
     def schemas(self, ids: set[int]) -> dict[int, Schema]:
         """Schemas by id."""
 
         def load(missing: list[int]) -> dict[int, Schema]:
             rows = self.session.all("SELECT id, fields FROM schema WHERE id = ANY(?)", missing)
-            return {row[0]: Schema(read_fields(row[1])) for row in rows}
+            return {row[0]: Schema(read_fields(self._allowed(row[1]))) for row in rows}
 
         return self.contents.schemas.take(ids, load)
 
@@ -122,9 +113,17 @@ class Reading(NamedTuple):
 
         def load(missing: list[int]) -> dict[int, IndexedMapping]:
             rows = self.session.all("SELECT id, body FROM mapping WHERE id = ANY(?)", missing)
-            return {row[0]: IndexedMapping(read_mapping(row[1])) for row in rows}
+            return {row[0]: IndexedMapping(read_mapping(self._allowed(row[1]))) for row in rows}
 
         return self.contents.mappings.take(ids, load)
+
+    def _allowed(self, packed: bytes) -> bytes:
+        self.budget.decode_contents(content_size(packed))
+        return packed
+
+    def bodies(self, seqs: list[int]) -> Iterator[tuple[int, bytes | None]]:
+        """Events in order with their bodies; None where the answer may open no more."""
+        return each_body(self.session, seqs, self.budget.open_events)
 
     def namespaces(self, ids: set[int]) -> dict[int, str]:
         """The names of namespaces by id."""
@@ -185,8 +184,12 @@ class Reader:
     @contextmanager
     def open(self, at: int = NOW) -> Iterator[Reading]:
         """A look at the store, at a moment of its history."""
-        with self._database.reading() as session:
-            yield Reading(session, self._rules, self._contents, at)
+        budget = Budget(self._contents.turn)
+        try:
+            with self._database.reading() as session:
+                yield Reading(session, self._rules, self._contents, at, budget)
+        finally:
+            budget.close()
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

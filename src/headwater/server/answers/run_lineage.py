@@ -99,11 +99,16 @@ def _told(reading: Reading, run: int) -> Iterator[ProgressFacet]:
         "SELECT seq FROM event WHERE run = ? ORDER BY time, seq LIMIT ?", run, _MOST
     )
     seqs = [row[0] for row in rows]
-    for start in range(0, len(seqs), _PAGE):
-        part = seqs[start : start + _PAGE]
-        bodies = read_bodies(reading.session, part)
-        found = (progress_of(bodies[seq]) for seq in part if seq in bodies)
-        yield from (facet for facet in found if facet is not None)
+    for _, body in reading.bodies(seqs):
+        facet = progress_of(body) if body is not None else None
+        if facet is not None:
+            yield facet
+
+
+def progress_facets(reading: Reading, seqs: list[int]) -> dict[int, ProgressFacet]:
+    """The progress that events tell, of those that tell any."""
+    found = {seq: progress_of(body) for seq, body in reading.bodies(seqs) if body is not None}
+    return {seq: facet for seq, facet in found.items() if facet is not None}
 
 
 def progress_of(body: bytes) -> ProgressFacet | None:

@@ -1,12 +1,17 @@
 """Runs, with the dataset versions they read and wrote."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
-from headwater.openlineage.facets import Facets
-from headwater.server.answers.facets import FacetBook
+from headwater.server.answers.facets import (
+    FacetBook,
+    Wanted,
+    dataset_facets,
+    job_facets,
+    run_facets,
+)
 from headwater.server.answers.ios import Io, IoRow, io_rows, ios_of, version_at
 from headwater.server.answers.reading import Reading, maybe_moment, moment, uuid_text
 from headwater.server.answers.shapes import Run, RunDataset, VersionedName
@@ -62,10 +67,14 @@ class RunWriter:
         self._ios = ios_of(reading, told)
         self._jobs = job_names(reading, {row.job for row in rows})
         self._parents = _parents(reading, {row.parent for row in rows if row.parent is not None})
-        saids = [row.job_facets if of_job else row.facets for row in rows]
-        owns = [io.own for found in self._ios.values() for io in found]
-        self._book = FacetBook(reading, [*saids, *owns])
+        self._book = FacetBook(reading, self._wanted(rows))
         self._implied = _implied_inputs(reading, [row for row in rows if row.args is not None])
+
+    def _wanted(self, rows: list[RunRow]) -> Iterator[Wanted]:
+        for row in rows:
+            yield self._facets_of(row)
+            for io in () if self._of_job else (INPUT, OUTPUT):
+                yield from (_own_facets(found, io) for found in self._ios.get((row.id, io), ()))
 
     def write(self, row: RunRow) -> Run:
         """A run as an answer."""
@@ -86,7 +95,7 @@ class RunWriter:
             version or self._version_of_ended(row),
             self._datasets(row, INPUT) or self._implied.get(row.id, []),
             self._datasets(row, OUTPUT),
-            self._facets(row),
+            self._book.get(self._facets_of(row)),
         )
 
     def _version_of_ended(self, row: RunRow) -> VersionedName | None:
@@ -96,24 +105,17 @@ class RunWriter:
         space, name = self._jobs[row.job]
         return VersionedName(space, name, uuid_text(empty_version(space, name)))
 
-    def _facets(self, row: RunRow) -> Facets:
-        if self._of_job:
-            return self._book.job(row.job_facets)
-        return self._book.run(row.facets)
+    def _facets_of(self, row: RunRow) -> Wanted:
+        return job_facets(row.job_facets) if self._of_job else run_facets(row.facets)
 
     def _datasets(self, row: RunRow, io: int) -> list[RunDataset]:
         return [
             RunDataset(
                 VersionedName(*found.name, uuid_text(found.version) if found.version else ""),
-                self._own_facets(found, io),
+                {} if self._of_job else self._book.get(_own_facets(found, io)),
             )
             for found in self._ios.get((row.id, io), ())
         ]
-
-    def _own_facets(self, found: Io, io: int) -> Facets:
-        if self._of_job or not found.own:
-            return {}
-        return self._book.dataset(found.own, {found.name}, own=io == OUTPUT)
 
     def _args(self, row: RunRow) -> dict[str, Any]:
         if row.args is not None:
@@ -128,6 +130,10 @@ class RunWriter:
         if row.nominal_end is not None:
             args["nominal_end_time"] = moment(row.nominal_end)
         return args
+
+
+def _own_facets(found: Io, io: int) -> Wanted:
+    return dataset_facets(found.own, [found.name], own=io == OUTPUT)
 
 
 def empty_version(namespace: str, name: str) -> bytes:

@@ -6,9 +6,8 @@ from typing import Any
 from msgspec import Struct
 
 from headwater.server.answers.reading import Reading, moment, uuid_text
-from headwater.server.answers.run_lineage import progress_of
+from headwater.server.answers.run_lineage import progress_facets
 from headwater.server.answers.shapes import Name
-from headwater.server.store.log import read_bodies
 from headwater.server.store.tables import OUTPUT
 
 _STORES = ("s3://", "gs://", "abfs", "wasb", "oss://", "hdfs://", "file")
@@ -82,12 +81,12 @@ def _snapshots(reading: Reading) -> tuple[dict[int, int], dict[int, LastSnapshot
         "JOIN event e ON e.seq = s.seq JOIN run r ON r.id = s.run "
         "GROUP BY d.root, s.run, s.seq, s.number, e.time, r.uuid ORDER BY e.time", OUTPUT,
     )  # fmt: skip
-    bodies = read_bodies(reading.session, [row[2] for row in rows])
+    facets = progress_facets(reading, [*dict.fromkeys(row[2] for row in rows)])
     counts: dict[int, int] = {}
     newest: dict[int, LastSnapshot] = {}
     for root, _, seq, number, time, uuid in rows:
         counts[root] = counts.get(root, 0) + number
-        facet = progress_of(bodies[seq]) if seq in bodies else None
+        facet = facets.get(seq)
         if facet is not None and facet.snapshots:
             newest[root] = LastSnapshot(facet.snapshots[-1], moment(time), uuid_text(uuid))
     return counts, newest

@@ -49,6 +49,7 @@ from headwater.server.http.routes.runs import Runs
 from headwater.server.http.routes.session import Session
 from headwater.server.http.routes.stream import Streams
 from headwater.server.http.routes.topics import KafkaTopics
+from headwater.server.http.sending import with_bounded_answers
 from headwater.server.ingest.kafka_consumer import Topic, TopicReader
 from headwater.server.ingest.lane import Lane
 from headwater.server.ingest.scrubbing import Scrubber
@@ -205,6 +206,7 @@ def _wrapped(app: ASGIApp, service: Service) -> ASGIApp:
             hosts=frozenset(settings.hosts),
             origins=frozenset(settings.cors),
         ),
+        with_bounded_answers,
         page,
         partial(express, service=service),
         partial(limited_answers, lane=service.lane),

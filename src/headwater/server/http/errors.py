@@ -9,7 +9,7 @@ from litestar import MediaType, Request, Response
 from litestar.enums import ParamType
 from litestar.exceptions import HTTPException, ValidationException
 
-from headwater.errors import BodyRejected, EventRejected, HeadwaterError
+from headwater.errors import AnswerTooLarge, BodyRejected, EventRejected, HeadwaterError
 from headwater.openlineage.masking import Masker
 
 _log = logging.getLogger(__name__)
@@ -159,7 +159,7 @@ def describe(error: HeadwaterError) -> tuple[int, bytes]:
     """The status and the body by which an error of ours is told."""
     if isinstance(error, EventRejected):
         return error.status, _encode({"errors": [error.message]})
-    status = error.status if isinstance(error, BodyRejected) else 503
+    status = error.status if isinstance(error, BodyRejected | AnswerTooLarge) else 503
     body = {"code": status, "message": error.message, "hint": error.hint}
     return status, _encode(body)
 

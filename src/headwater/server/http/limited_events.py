@@ -10,7 +10,6 @@ that a number that Python cannot hold is stored as it is for any other key.
 
 from collections.abc import Callable, Iterator
 from typing import Any
-from uuid import UUID
 
 import msgspec
 from litestar import Request
@@ -21,17 +20,12 @@ from headwater.http.keys import Key
 from headwater.openlineage.events import Event, decode
 from headwater.openlineage.sizes import check_size
 from headwater.server.http.authentication import require_covered
-from headwater.server.http.errors import Forbidden
 from headwater.server.service import Service
-from headwater.server.store.database import Errors, Session, among
+from headwater.server.store.database import Errors
 
 Members = dict[str, Raw]
 Resolve = Callable[[str], str]
 _ABOUT = ("facets", "inputFacets", "outputFacets")
-_RUN_OWNERS = (
-    "SELECT DISTINCT n.name FROM run r JOIN job j ON j.id = r.job "
-    "JOIN namespace n ON n.id = j.namespace WHERE r.uuid IN"
-)
 _UNREADABLE: Errors = (msgspec.DecodeError, UnicodeError, RecursionError)
 _object = msgspec.json.Decoder(Members)
 _array = msgspec.json.Decoder(list[Raw])
@@ -72,9 +66,7 @@ def read_limited(service: Service, raw: bytes, key: Key) -> Event:
     """
     store = service.store
     event = store.read(restrict(raw, key, store.rules.resolve, service.settings.max_event))
-    with store.database.reading() as session:
-        require_own_runs(session, key, event.raw)
-    return msgspec.structs.replace(event, restores=key.namespaces)
+    return msgspec.structs.replace(event, restores=key.namespaces, runs_of=key.namespaces)
 
 
 def read_reported(service: Service, request: Request[Any, Any, Any], raw: bytes) -> Event:
@@ -95,32 +87,12 @@ def ingest_reported(service: Service, request: Request[Any, Any, Any], raw: byte
     service.store.ingest([read_reported(service, request, raw)]).result()
 
 
-def require_own_runs(session: Session, key: Key, raw: bytes) -> None:
-    """See that the runs that an event names are new, or of jobs of the key's namespaces.
-
-    Raises: EventRejected, Forbidden.
-    """
-    try:
-        named = [*_runs(_object.decode(raw))]
-    except _UNREADABLE as error:
-        raise EventRejected("", f"the body cannot be read: {error}") from None
-    runs = [uuid.bytes for text in named if (uuid := _uuid(text)) is not None]
-    for (namespace,) in among(session, _RUN_OWNERS, runs):
-        if not key.covers(namespace):
-            raise Forbidden(f"the key {key.name!r} may not report a run of another namespace")
-
-
 def _jobs(event: Members) -> Iterator[str]:
     """The namespaces of the jobs that an event speaks for: its own, its parent and the root."""
     for holder in _speakers(event):
         namespace = _string((_members(holder.get("job")) or {}).get("namespace"))
         if namespace is not None:
             yield namespace
-
-
-def _runs(event: Members) -> Iterator[str | None]:
-    for holder in _speakers(event):
-        yield _string((_members(holder.get("run")) or {}).get("runId"))
 
 
 def _speakers(event: Members) -> Iterator[Members]:
@@ -131,13 +103,6 @@ def _speakers(event: Members) -> Iterator[Members]:
         for name in path:
             found = _members(found.get(name)) or {}
         yield found
-
-
-def _uuid(text: str | None) -> UUID | None:
-    try:
-        return None if text is None else UUID(text)
-    except ValueError:
-        return None
 
 
 def _restricted(raw: Raw, key: Key, resolve: Resolve) -> Raw:

@@ -33,6 +33,11 @@ def decompress(packed: bytes) -> bytes:
     return _local.decompressor.decompress(packed)
 
 
+def content_size(packed: bytes) -> int:
+    """How many bytes a compressed body has, by the head of its frame."""
+    return zstd.frame_content_size(packed)
+
+
 def decompress_against(base: bytes, packed: list[bytes]) -> list[bytes]:
     """Bodies that were compressed against another one."""
     content = zstd.ZstdCompressionDict(base, dict_type=zstd.DICT_TYPE_RAWCONTENT)

@@ -5,7 +5,7 @@ Events of one job differ in a run id and a time. Compressed against a base of it
 """
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import zstandard as zstd
@@ -13,6 +13,7 @@ import zstandard as zstd
 from headwater.server.store.compression import compress, decompress, decompress_against
 from headwater.server.store.database import Session
 
+PART = 2**20  # bytes of events that are opened at once
 _HEAD = 18  # bytes of the longest header of a frame, which tells the size of what is in it
 _LEVEL = 1  # against a base, higher levels only cost time
 _ROOM = 48 * 2**20  # bytes of bases kept at hand
@@ -95,6 +96,23 @@ def in_parts(seqs: list[int], sizes: dict[int, int], most: int) -> Iterator[list
         size += sizes.get(seq, 0)
     if part:
         yield part
+
+
+def each_body(
+    session: Session, seqs: list[int], allows: Callable[[int], bool] = lambda _: True
+) -> Iterator[tuple[int, bytes | None]]:
+    """Events in order with their bodies, of which about a megabyte is held at once.
+
+    The body is None once `allows` has refused the bytes of the next ones; events that were deleted
+    are left out.
+    """
+    sizes = body_sizes(session, seqs)
+    for part in in_parts([seq for seq in seqs if seq in sizes], sizes, PART):
+        if not allows(sum(sizes[seq] for seq in part)):
+            yield from ((seq, None) for seq in part)
+            continue
+        bodies = read_bodies(session, part)
+        yield from ((seq, bodies.pop(seq)) for seq in part if seq in bodies)
 
 
 def read_bodies(session: Session, seqs: list[int]) -> dict[int, bytes]:

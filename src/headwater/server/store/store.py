@@ -98,10 +98,11 @@ class Store:
         """Apply events that were dated in the future and whose time has come; tell how many."""
         with self.database.reading() as session:
             due = session.all(_DUE_EVENTS, now() + self._tolerance)
-            bodies = read_bodies(session, [seq for _, seq in due])
-        return sum(self._apply(time, seq, bodies[seq]) for time, seq in due)
+        return sum(self._apply(time, seq) for time, seq in due)
 
-    def _apply(self, time: int, seq: int, body: bytes) -> bool:
+    def _apply(self, time: int, seq: int) -> bool:
+        with self.database.reading() as session:
+            body = read_bodies(session, [seq])[seq]
         try:
             event = _limited(self.read(body), self.rules)
             change = self.writer.submit(

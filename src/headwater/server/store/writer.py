@@ -26,6 +26,7 @@ from headwater.server.store.apply import Applier
 from headwater.server.store.apply_runs import settle_parents
 from headwater.server.store.database import Database, Session, among
 from headwater.server.store.migrate import check_version
+from headwater.server.store.run_owners import require_own_runs
 from headwater.server.store.unit import Unit
 
 _MOST = 256  # tasks of one commit
@@ -270,6 +271,7 @@ class Writer:
         for event in events:
             if event.digest in self._known:
                 continue
+            require_own_runs(unit, event)
             self._known.add(event.digest)
             seq = unit.new_id("event")
             if event.time > received + self._tolerance:

@@ -50,7 +50,7 @@ class Datasets(Controller):
         with service.reader.open() as reading:
             require_namespace(reading, space)
             found, total = datasets.list_datasets(reading, space, bounded(limit), bounded(offset))
-        return answer({"totalCount": total, "datasets": found})
+            return answer({"totalCount": total, "datasets": found})
 
     @get(_ONE, opt=READS_PATH, sync_to_thread=True)
     def get_dataset(self, service: Service, namespace: PathText, name: PathText) -> Response[bytes]:
@@ -103,7 +103,7 @@ class Datasets(Controller):
         with service.reader.open() as reading:
             number = dataset_of(reading, namespace, name)
             found, total = datasets.list_versions(reading, number, bounded(limit), bounded(offset))
-        return answer({"versions": found, "totalCount": total})
+            return answer({"versions": found, "totalCount": total})
 
     @get(f"{_ONE}/versions/{{version:str}}", opt=READS_PATH, sync_to_thread=True)
     def get_version(
@@ -176,7 +176,7 @@ class Datasets(Controller):
     def _read(self, service: Service, namespace: str, name: str) -> Response[bytes]:
         with service.reader.open() as reading:
             found = _one(reading, dataset_of(reading, namespace, name))
-        return answer(found)
+            return answer(found)
 
     def _tag(
         self, service: Service, change: Callable[..., None], namespace: str, name: str, field: str,

@@ -35,4 +35,4 @@ class EventSearch(Controller):
             raise BadRequest(detail="query param from must be `next` of an answer") from None
         with service.reader.open() as reading:
             found = event_search.search(reading, q, kind, types or [], place, limit)
-        return Response(event_search.as_answer(found), media_type=MediaType.JSON)
+            return Response(event_search.as_answer(found), media_type=MediaType.JSON)

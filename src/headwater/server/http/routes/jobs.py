@@ -90,7 +90,7 @@ class Jobs(Controller):
         """Get a job with all its details."""
         with service.reader.open() as reading:
             found = jobs.jobs(reading, [job_of(reading, namespace, name)])[0]
-        return answer(found)
+            return answer(found)
 
     @put(_ONE, opt=WRITES_PATH, sync_to_thread=True)
     def put_job(
@@ -141,7 +141,7 @@ class Jobs(Controller):
         with service.reader.open() as reading:
             number = job_of(reading, namespace, name)
             found, _ = jobs.versions(reading, number, None, bounded(limit), bounded(offset))
-        return answer({"versions": found})
+            return answer({"versions": found})
 
     @get(f"{_ONE}/versions/{{version:str}}", opt=READS_PATH, sync_to_thread=True)
     def get_version(
@@ -243,7 +243,7 @@ def _list(
         found, total = jobs.list_jobs(
             reading, namespace, states or [], bounded(limit), bounded(offset), text, names
         )
-    return answer({"totalCount": total, "jobs": found})
+        return answer({"totalCount": total, "jobs": found})
 
 
 def _brief(reading: Reading, number: int) -> Job:

@@ -85,7 +85,7 @@ class Lineage(Ingest):
                 found = graph.lineage_of_dataset(reading, root, bounded(depth), view)
             else:
                 raise BadRequest(detail="lineage is asked of a dataset or a job")
-        return answer(found)
+            return answer(found)
 
     @get("/column-lineage", opt=READS_NODE, sync_to_thread=True)
     def get_column_lineage(
@@ -122,7 +122,7 @@ class Lineage(Ingest):
                 is_versioned=node.version is not None,
                 is_detailed=detail,
             )
-        return answer(found)
+            return answer(found)
 
     @get("/runlineage/upstream", opt=READS_ALL, sync_to_thread=True)
     def get_runs_upstream(

@@ -27,7 +27,7 @@ class Listing(Controller):
         """List the runs of all jobs, latest first."""
         with service.reader.open() as reading:
             found, total = list_runs(reading, states or [], bounded(limit), bounded(offset))
-        return answer({"runs": found, "totalCount": total})
+            return answer({"runs": found, "totalCount": total})
 
     @get("/datasets", opt=READS_QUERY, sync_to_thread=True)
     def get_datasets(
@@ -43,7 +43,7 @@ class Listing(Controller):
             found, total = list_datasets(
                 reading, q.strip(), namespace, bounded(limit), bounded(offset)
             )
-        return answer({"datasets": found, "totalCount": total})
+            return answer({"datasets": found, "totalCount": total})
 
     @get("/tables", opt=READS_ALL, sync_to_thread=True)
     def get_tables(self, service: Service) -> Response[bytes]:

@@ -8,6 +8,7 @@ from litestar import Controller, Request, Response, get
 from headwater.http.keys import Key
 from headwater.server.answers.owners import namespaces_of_run
 from headwater.server.answers.progress import points, snapshots
+from headwater.server.answers.reading import Reading
 from headwater.server.answers.run_lineage import run_lineage, snapshot_offsets
 from headwater.server.http.access import READS_PATH, READS_RUN
 from headwater.server.http.common import answer, dataset_of
@@ -41,11 +42,19 @@ class RunLineage(Controller):
         sync_to_thread=True,
     )
     def get_snapshots(
-        self, service: Service, namespace: PathText, name: PathText
+        self,
+        service: Service,
+        request: Request[Any, Any, Any],
+        namespace: PathText,
+        name: PathText,
     ) -> Response[bytes]:
         """List the latest reported snapshots of an Iceberg table, newest first."""
         with service.reader.open() as reading:
-            return answer({"snapshots": snapshots(reading, dataset_of(reading, namespace, name))})
+            found = snapshots(reading, dataset_of(reading, namespace, name))
+            own = _own_runs(reading, request, {one.run_id for one in found if one.run_id})
+            for one in found:
+                one.run_id = one.run_id if one.run_id in own else None
+            return answer({"snapshots": found})
 
     @get(
         "/namespaces/{namespace:str}/datasets/{name:str}/snapshots/{snapshot:str}/offsets",
@@ -61,13 +70,20 @@ class RunLineage(Controller):
         snapshot: PathText,
     ) -> Response[bytes]:
         """Get the Kafka offsets in an Iceberg snapshot, as far as events report them."""
-        key: Key | None = request.scope["state"].get("key")
         with service.reader.open() as reading:
             dataset = dataset_of(reading, namespace, name)
             found = snapshot_offsets(reading, dataset, unquote(snapshot))
-            if found is not None and key is not None and key.is_limited:
-                owners = namespaces_of_run(reading, found["runId"])
-                found = found if any(key.covers(owner) for owner in owners) else None
+            if found is not None and not _own_runs(reading, request, {found["runId"]}):
+                found = None
         if found is None:
             raise NotFound("Snapshot", snapshot)
         return answer(found)
+
+
+def _own_runs(reading: Reading, request: Request[Any, Any, Any], runs: set[str]) -> set[str]:
+    """Those of some runs that the key of a request may see."""
+    key: Key | None = request.scope["state"].get("key")
+    if key is None or not key.is_limited:
+        return runs
+    owners = {run: namespaces_of_run(reading, run) for run in runs}
+    return {run for run, found in owners.items() if any(map(key.covers, found))}

@@ -6,7 +6,7 @@ from litestar import Controller, Request, Response, get, post
 
 from headwater.openlineage.lifecycle import EventType
 from headwater.openlineage.times import now
-from headwater.server.answers.facets import FacetBook
+from headwater.server.answers.facets import FacetBook, job_facets, run_facets
 from headwater.server.answers.reading import Reading, uuid_bytes, uuid_text
 from headwater.server.answers.runs import LISTED, RunWriter
 from headwater.server.http import legacy_events
@@ -44,10 +44,10 @@ class Runs(Controller):
             raise BadParameters("query param type must be one of [JOB, RUN]")
         with service.reader.open() as reading:
             row = find_run(reading, run_id)
-            said = row.facets if kind.lower() == "run" else row.job_facets
-            book = FacetBook(reading, [said])
-            facets = book.run(said) if kind.lower() == "run" else book.job(said)
-        return answer({"runId": uuid_text(row.uuid), "facets": facets})
+            is_run = kind.lower() == "run"
+            wanted = run_facets(row.facets) if is_run else job_facets(row.job_facets)
+            facets = FacetBook(reading, [wanted]).get(wanted)
+            return answer({"runId": uuid_text(row.uuid), "facets": facets})
 
     @post("/{run_id:str}/{mark:str}", opt=WRITES_RUN, status_code=200, sync_to_thread=True)
     def mark_run(
@@ -92,4 +92,4 @@ def run_answer(service: Service, run_id: str, status: int = 200) -> Response[byt
     with service.reader.open() as reading:
         row = find_run(reading, run_id)
         found = RunWriter(reading, [row]).write(row)
-    return answer(found, status)
+        return answer(found, status)

@@ -1,0 +1,72 @@
+"""How much one answer may hold and read, and how many large answers are made at a time."""
+
+import threading
+
+from headwater.errors import AnswerTooLarge, ServerBusy
+
+FACETS = 8 * 2**20  # bytes of facets in an answer: those of the largest event fit
+COLUMNS = 32 * 2**20  # bytes of columns in an answer, of which one takes about 80
+_CONTENTS = 16 * 2**20  # bytes of schemas and mappings that are decoded, to ten times as much
+_EVENTS = 512 * 2**20  # bytes of events that are opened, which takes two seconds
+_SMALL = 2 * 2**20  # bytes of an answer that is made beside others
+_PATIENCE = 60.0  # seconds to wait for another large answer
+
+
+class Budget:
+    """What one answer may still take; a large one takes turns with other large ones."""
+
+    def __init__(self, turn: threading.Lock) -> None:
+        self._turn, self._has_turn = turn, False
+        self._facets, self._columns = FACETS, COLUMNS
+        self._contents, self._events = _CONTENTS, _EVENTS
+        self._size = 0
+
+    def take_facets(self, size: int) -> bool:
+        """Whether facets of so many bytes fit into the answer; then they are part of it."""
+        if size > self._facets:
+            return False
+        self._facets -= size
+        self.grow(size)
+        return True
+
+    def open_events(self, size: int) -> bool:
+        """Whether so many more bytes of events may be opened."""
+        self._events -= size
+        return self._events >= 0
+
+    def take_columns(self, size: int) -> None:
+        """Make columns part of the answer.
+
+        Raises: AnswerTooLarge. ServerBusy.
+        """
+        self._columns -= size
+        if self._columns < 0:
+            raise AnswerTooLarge
+        self.grow(size)
+
+    def decode_contents(self, size: int) -> None:
+        """Decode so many bytes of schemas or column lineage.
+
+        Raises: AnswerTooLarge. ServerBusy.
+        """
+        self._contents -= size
+        if self._contents < 0:
+            raise AnswerTooLarge
+        self.grow(size)
+
+    def grow(self, size: int) -> None:
+        """Make so many bytes part of the answer, and wait for its turn once it is large.
+
+        Raises: ServerBusy.
+        """
+        self._size += size
+        if self._size > _SMALL and not self._has_turn:
+            if not self._turn.acquire(timeout=_PATIENCE):
+                raise ServerBusy
+            self._has_turn = True
+
+    def close(self) -> None:
+        """Let the next large answer be made."""
+        if self._has_turn:
+            self._has_turn = False
+            self._turn.release()
