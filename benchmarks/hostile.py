@@ -1,6 +1,9 @@
 """Measures how long /health takes, and how much memory the server holds, under hostile requests.
 
     python benchmarks/hostile.py [--store sqlite|postgresql] [--crowd 300] [--only TEXT] [--out FILE]
+                                 [--rows FILE]
+
+`--rows` keeps each measurement, so that a run that was ended goes on where it stopped.
 
 Each request has at most 64 KB on the wire (tests/server/hostile.py). It is sent alone, and then many
 times at once, while another process asks /health ten times a second.
@@ -8,6 +11,7 @@ times at once, while another process asks /health ten times a second.
 
 import argparse
 import asyncio
+import json
 import multiprocessing as mp
 import os
 import platform
@@ -100,8 +104,10 @@ def measure(url: str, told, request: hostile.Hostile, crowd: int):
     return took, worst, max(a[3] for a in answers), statuses
 
 
-def run(kind: str, crowd: int, only: str, quick: bool):
-    rows = []
+def run(kind: str, crowd: int, only: str, kept: Path | None):
+    done = [row[1:] for row in read_rows(kept) if row[0] == kind]
+    rows = [(*row[:5], {int(code): n for code, n in row[5].items()}) for row in done]
+    measured = {(row[0], row[1]) for row in rows}
     with open_stores() as stores, tempfile.TemporaryDirectory() as folder:
         url = stores.new(kind)
         with ServerProcess(url, Path(folder, "log")) as server:
@@ -112,19 +118,31 @@ def run(kind: str, crowd: int, only: str, quick: bool):
             requests = [r for r in (*hostile.bodies(), *hostile.questions()) if only in r.name]
             for count in (1, crowd):
                 for request in requests:
-                    told_count = count if count == 1 or not quick else min(count, 50)
-                    took, worst, memory, statuses = measure(server.url, told, request, told_count)
+                    if (request.name, count) in measured:
+                        continue
+                    took, worst, memory, statuses = measure(server.url, told, request, count)
                     bad = {c for c in statuses if c not in request.allowed}
-                    rows.append((request.name, told_count, took, worst, memory, statuses, bad))
+                    row = (request.name, count, took, worst, memory, statuses)
+                    rows.append(row)
+                    if kept is not None:
+                        with kept.open("a") as file:
+                            file.write(json.dumps([kind, *row]) + "\n")
                     mark = "!" if worst > TARGET_MS or memory > TARGET_MB or bad else " "
                     print(
-                        f"{mark} {told_count:4} × {request.name[:60]:60} {took:7.1f} s "
+                        f"{mark} {count:4} × {request.name[:60]:60} {took:7.1f} s "
                         f"health {worst:7.0f} ms  {memory:5.0f} MB  {statuses}",
                         flush=True,
                     )
             stop.set()
             asker.join()
     return rows
+
+
+def read_rows(kept: Path | None) -> list:
+    """What an earlier run measured."""
+    if kept is None or not kept.exists():
+        return []
+    return [json.loads(line) for line in kept.read_text().splitlines()]
 
 
 def report(results, out: Path, crowd: int) -> None:
@@ -150,7 +168,7 @@ def report(results, out: Path, crowd: int) -> None:
                 "| Request | Answers | Time to the last | Longest `/health` | Memory |",
                 "|---|---|--:|--:|--:|",
             ]
-            for name, _, took, worst, memory, statuses, _ in some:
+            for name, _, took, worst, memory, statuses in some:
                 told = ", ".join(f"{c}: {n}" for c, n in sorted(statuses.items()))
                 missed = " **missed**" if worst > TARGET_MS else ""
                 over = " **missed**" if memory > TARGET_MB else ""
@@ -167,11 +185,11 @@ def main() -> None:
     parser.add_argument("--store", choices=["sqlite", "postgresql"])
     parser.add_argument("--crowd", type=int, default=300)
     parser.add_argument("--only", default="")
-    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--rows", type=Path)
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     kinds = [given.store] if given.store else ["sqlite", "postgresql"]
-    results = {kind: run(kind, given.crowd, given.only, given.quick) for kind in kinds}
+    results = {kind: run(kind, given.crowd, given.only, given.rows) for kind in kinds}
     if given.out:
         report(results, given.out, given.crowd)
 
