@@ -59,7 +59,7 @@ def runs(outlet: Outlet) -> Runs:
 def test_a_heartbeat_that_fails_stops_no_other(
     runs: Runs, outlet: Outlet, caplog: pytest.LogCaptureFixture
 ) -> None:
-    runs.progressed("1", {"id": "q", "sources": [{"metrics": "no object"}]}, [])
+    runs.progressed("1", "q", [{"id": "q", "sources": [{"metrics": "no object"}]}], [])
     runs.beat()
     assert outlet.jobs() == ["job 0", "job 1", "job 2"]
     assert "capture failed at a query's progress" in caplog.text

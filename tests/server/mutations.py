@@ -91,6 +91,7 @@ def _rich() -> list[dict[str, Any]]:
     progress = facet(
         rows=5, inputRowsPerSecond=1.5, watermark="2026-03-02T08:00:00Z", snapshots=["1", "2"],
         sources=[{"description": "t", "lag": 3, "startOffset": {"0": 1}, "endOffset": {"0": 2}}],
+        commits=[{"batch": 0, "snapshot": "1", "sequence": 1, "offsets": {"t": {"0": [1, 2]}}}],
     )  # fmt: skip
     table = dataset(
         "t", schema=schema("a", "b:int"), columnLineage=lineage(a=[comes_from("s", "k")]),

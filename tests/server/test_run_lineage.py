@@ -76,6 +76,34 @@ def test_a_snapshot_tells_the_offsets_it_holds(api: Api) -> None:
     )
 
 
+def test_commits_tell_the_offsets_of_each_snapshot(api: Api) -> None:
+    orders, table = dataset("orders", _KAFKA), dataset("default/orders", _LAKE)
+
+    def told(*commits: tuple[int, str, int, int]) -> dict[str, Any]:
+        listed = [{"batch": batch, "snapshot": snapshot, "sequence": batch + 1,
+                   "offsets": {"orders": {"0": [start, end]}}}
+                  for batch, snapshot, start, end in commits]  # fmt: skip
+        return {**_progress(0, 90, *(one[1] for one in commits)), "commits": listed}
+
+    first = told((0, "11", 0, 4), (1, "12", 4, 9))
+    again = told((1, "12", 4, 9), (2, "13", 9, 30))  # by the next run of the same query
+    api.send(
+        run_event("START", 0, run="sink", job="sink", inputs=[orders], outputs=[table]),
+        run_event("RUNNING", 1, run="sink", job="sink", headwater_progress=first),
+        run_event("START", 2, run="next", job="sink", inputs=[orders], outputs=[table]),
+        run_event("RUNNING", 3, run="next", job="sink", headwater_progress=again),
+    )
+    path = f"/namespaces/{quote(_LAKE, '')}/datasets/{quote('default/orders', '')}/snapshots"
+    assert api.get(f"{path}/12/offsets") == {
+        "snapshot": "12", "runId": run_id("sink"), "at": minute(1), "snapshots": ["12"],
+        "offsets": {"orders": {"0": {"from": 4, "to": 9}}}, "batch": 1, "sequence": 2,
+    }  # fmt: skip
+    assert api.get(f"{path}/13/offsets")["offsets"] == {"orders": {"0": {"from": 9, "to": 30}}}
+    assert [(one["id"], one["runId"]) for one in api.get(path)["snapshots"]] == [
+        ("13", run_id("next")), ("12", run_id("sink")), ("11", run_id("sink")),
+    ]  # fmt: skip
+
+
 def test_a_run_tells_its_progress_over_time(api: Api) -> None:
     _pipeline(api)
     points = api.get(f"/runs/{run_id('sink')}/progress")["points"]

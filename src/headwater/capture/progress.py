@@ -1,10 +1,14 @@
 """Spark's progress reports, gathered into the facet that a heartbeat carries."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from headwater.capture import facets
+
+# A micro-batch that has ended: its number, what it read of each topic and partition (from and to),
+# and the Iceberg snapshot that it was committed as, with its sequence number.
+Commit = dict[str, Any]
 
 
 class Progress:
@@ -15,7 +19,7 @@ class Progress:
         self._rows = self._batches = 0
         self._report: Mapping[str, Any] | None = None
         self._started: dict[int, Any] = {}
-        self._snapshots: list[str] = []
+        self._commits: list[Commit] = []
 
     def add(self, report: Mapping[str, Any]) -> None:
         """Take in one of Spark's reports."""
@@ -25,14 +29,14 @@ class Progress:
         for number, source in enumerate(_list(report, "sources")):
             self._started.setdefault(number, source.get("startOffset"))
 
-    def committed(self, snapshots: list[str]) -> None:
-        """Take in the Iceberg snapshots that the query committed."""
-        self._snapshots.extend(snapshots)
+    def committed(self, commits: Sequence[Commit]) -> None:
+        """Take in what the query committed."""
+        self._commits.extend(commits)
 
     def facet(self) -> dict[str, Any] | None:
         """The facet for the next event; the offsets after it start where these end."""
-        report = self._report
-        if report is None:
+        report = self._report or {}
+        if not report and not self._commits:
             return None
         found = facets.own_facet(
             "progress",
@@ -48,9 +52,10 @@ class Progress:
             stateRows=_sum(report, "numRowsTotal"),
             stateBytes=_sum(report, "memoryUsedBytes"),
             sources=[self._source(n, s) for n, s in enumerate(_list(report, "sources"))],
-            snapshots=self._snapshots,
+            commits=self._commits,
+            snapshots=[one["snapshot"] for one in self._commits if "snapshot" in one],
         )
-        self._started, self._snapshots = {}, []
+        self._started, self._commits = {}, []
         return found
 
     def _source(self, number: int, source: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,6 +68,46 @@ class Progress:
             "latestOffset": _offset(source.get("latestOffset")),
             "lag": _number(metrics.get("maxOffsetsBehindLatest")),
         }
+
+
+def ran(report: Mapping[str, Any]) -> bool:
+    """Whether a report is on a micro-batch that ran, and not on a query that waits for data."""
+    return "addBatch" in (report.get("durationMs") or {})
+
+
+def offsets_of(report: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a micro-batch read of Kafka: from and to for each topic and partition.
+
+    The report on a query's first micro-batch does not tell from where: None.
+    """
+    sources = _list(report, "sources")
+    starts = [source.get("startOffset") for source in sources]
+    if None in starts:
+        return None
+    return offsets_between(starts, [source.get("endOffset") for source in sources])
+
+
+def offsets_between(starts: Sequence[Any], ends: Sequence[Any]) -> dict[str, Any]:
+    """What lies between two positions of the same sources; only Kafka's are understood.
+
+    A partition that was not there before is read from its beginning.
+    """
+    found: dict[str, Any] = {}
+    for start, end in zip(starts, ends, strict=False):
+        begun = {(topic, partition): offset for topic, partition, offset in _positions(start)}
+        for topic, partition, offset in _positions(end):
+            since = begun.get((topic, partition), 0)
+            if since != offset:
+                found.setdefault(topic, {})[partition] = [since, offset]
+    return found
+
+
+def _positions(given: Any) -> Iterator[tuple[str, str, int]]:
+    topics = _offset(given)
+    for topic, partitions in topics.items() if isinstance(topics, dict) else ():
+        for partition, offset in partitions.items() if isinstance(partitions, dict) else ():
+            if isinstance(offset, int):
+                yield topic, partition, offset
 
 
 def _total(report: Mapping[str, Any], key: str) -> Any:

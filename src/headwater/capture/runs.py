@@ -8,7 +8,7 @@ however often there is news.
 import threading
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Protocol
@@ -17,7 +17,7 @@ from headwater.capture import facets
 from headwater.capture.events import Event, Moment, RunName, run_event
 from headwater.capture.facets import Written
 from headwater.capture.guard import Guard
-from headwater.capture.progress import Progress
+from headwater.capture.progress import Commit, Progress
 
 # Ids of ended runs that are kept, so that a late word on one of them starts nothing.
 _REMEMBERED = 10_000
@@ -99,14 +99,22 @@ class Runs:
             if tell and run.told != (run.inputs, run.outputs):
                 self._send(run, Moment.RUNNING, datasets=True)
 
-    def progressed(self, run_id: str, report: Mapping[str, Any], snapshots: list[str]) -> None:
+    def progressed(
+        self,
+        run_id: str,
+        query_id: str,
+        reports: Sequence[Mapping[str, Any]],
+        commits: Sequence[Commit],
+    ) -> None:
         """News of a run's progress, for its next heartbeat."""
         with self._lock:
             run = self._runs.get(run_id)
-            if run is not None:
-                run.progress = run.progress or Progress(str(report.get("id")))
+            if run is None:
+                return
+            run.progress = run.progress or Progress(query_id)
+            for report in reports:
                 run.progress.add(report)
-                run.progress.committed(snapshots)
+            run.progress.committed(commits)
 
     def wrote(self, run_id: str, written: Written) -> None:
         """What a write has left: its end tells of it."""

@@ -7,7 +7,14 @@ lineage that passed once is not read again.
 from uuid import UUID
 
 from headwater.errors import EventRejected
-from headwater.openlineage.events import MAX_FIELD, MAX_NAME, DatasetPart, Event, check_text
+from headwater.openlineage.events import (
+    MAX_FIELD,
+    MAX_NAME,
+    DatasetPart,
+    Event,
+    check_text,
+    is_plain,
+)
 from headwater.openlineage.facets import (
     ColumnLineageFacet,
     InputField,
@@ -70,9 +77,16 @@ def _check_lineage(part: DatasetPart) -> None:
         return
     where = f"{part.where}.facets.columnLineage"
     for field, told in (facet.fields or {}).items():
-        check_text(field, f"{where}.fields", MAX_FIELD)
+        if not is_plain(field, MAX_FIELD):
+            check_text(field, f"{where}.fields", MAX_FIELD)
         for given in told.input_fields or ():
-            _check_input(given, f"{where}.fields.{field}.inputFields")
+            # There may be tens of thousands: where a text stands is put together only if needed.
+            if not (
+                is_plain(given.field, MAX_FIELD)
+                and is_plain(given.name, MAX_NAME)
+                and is_plain(given.namespace, MAX_NAME)
+            ):
+                _check_input(given, f"{where}.fields.{field}.inputFields")
     for given in facet.dataset or ():
         _check_input(given, f"{where}.dataset")
 

@@ -250,12 +250,17 @@ def _facets(facets: Facets | None, where: str) -> Facets:
     return facets
 
 
+def is_plain(text: str, limit: int) -> bool:
+    """Whether a name can be stored, by the quickest look at it."""
+    return 0 < len(text) <= limit and text.isascii() and not text.isspace()
+
+
 def check_text(text: str, where: str, limit: int) -> None:
     """Refuse a name that is empty, too long, or cannot be stored.
 
     Raises: EventRejected, naming the place.
     """
-    if len(text) <= limit and text.isascii() and not text.isspace() and text:
+    if is_plain(text, limit):
         return
     if not text or text.isspace():
         raise EventRejected(where, "is empty")

@@ -126,6 +126,15 @@ class SourceProgress(Struct, rename="camel"):
     lag: float | None = None
 
 
+class CommitProgress(Struct):
+    """One micro-batch that a streaming query has committed."""
+
+    batch: int | None = None
+    offsets: dict[str, dict[str, tuple[int | None, int]]] | None = None  # from and to
+    snapshot: str | None = None
+    sequence: int | None = None
+
+
 class ProgressFacet(Struct, rename="camel"):
     """`headwater_progress`: how far a streaming query is."""
 
@@ -135,6 +144,7 @@ class ProgressFacet(Struct, rename="camel"):
     watermark: str | None = None
     snapshots: list[str] | None = None
     sources: list[SourceProgress] | None = None
+    commits: list[CommitProgress] | None = None
 
 
 _LENIENT: dict[str, msgspec.json.Decoder[Any]] = {

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from headwater.capture.events import Moment
 from headwater.capture.guard import Guard
+from headwater.capture.progress import offsets_of, ran
 from headwater.capture.runs import Runs
 
 _EVERY = 1.0  # seconds between two questions whether a query is still active
@@ -95,7 +96,9 @@ class Queries:
             report = json.loads(told.json) if hasattr(told, "json") else dict(told)
             if report["runId"] == run_id and report["timestamp"] > query.heard:
                 query.heard = report["timestamp"]
-                self._runs.progressed(run_id, report, [])
+                offsets = offsets_of(report) if ran(report) else None
+                commits = [{"batch": report["batchId"], "offsets": offsets}] if offsets else []
+                self._runs.progressed(run_id, str(report.get("id")), [report], commits)
 
     def _end(self, run_id: str, query: Query) -> None:
         error = query.handle.exception()

@@ -1,19 +1,32 @@
-"""The Iceberg snapshots that a streaming query commits: which offsets went into which."""
+"""The Iceberg snapshots that a streaming query commits: which micro-batch went into which."""
 
-from typing import Self
+from typing import NamedTuple, Self
 
 from headwater.capture.spark.jvm import Java, call
 
 _QUERY = "spark.sql.streaming.queryId"
-_MOST = 50
+_BATCH = "spark.sql.streaming.epochId"
+_MOST = 50  # snapshots of the query that are given at once
+_LOOKED_AT = 200  # those of other writers included
+
+
+class Snapshot(NamedTuple):
+    """One snapshot, and the micro-batch that it holds."""
+
+    id: str
+    sequence: int
+    batch: int
 
 
 class Snapshots:
-    """Watches one table for the snapshots of one query."""
+    """Watches one table for the snapshots of one query.
+
+    The first look gives the latest ones there are: a driver that was killed may not have told them.
+    """
 
     def __init__(self, table: Java, query_id: str) -> None:
         self._table, self._query_id = table, query_id
-        self._last = self._current()
+        self._last: int | None = None
 
     @classmethod
     def of(cls, execution: Java, query_id: str) -> Self | None:
@@ -21,7 +34,7 @@ class Snapshots:
         table = call(execution.sink(), "table")
         return cls(table, query_id) if call(table, "location") is not None else None
 
-    def new(self) -> list[str]:
+    def new(self) -> list[Snapshot]:
         """Snapshots of this query since the last call, oldest first.
 
         Asked after each micro-batch, so every question to the JVM counts.
@@ -31,10 +44,14 @@ class Snapshots:
         if snapshot is None:
             return []
         newest = identity = int(snapshot.snapshotId())
-        found: list[str] = []
-        while identity != self._last and len(found) < _MOST:
-            if snapshot.summary().get(_QUERY) == self._query_id:
-                found.append(str(identity))
+        found: list[Snapshot] = []
+        for _ in range(_LOOKED_AT):
+            if identity == self._last or len(found) == _MOST:
+                break
+            summary = snapshot.summary()
+            if summary.get(_QUERY) == self._query_id:
+                batch = int(summary.get(_BATCH))
+                found.append(Snapshot(str(identity), int(snapshot.sequenceNumber()), batch))
             parent = snapshot.parentId()
             if parent is None or int(parent) == self._last:
                 break
@@ -43,7 +60,3 @@ class Snapshots:
                 break  # it has expired
         self._last = newest
         return found[::-1]
-
-    def _current(self) -> int | None:
-        snapshot = self._table.currentSnapshot()
-        return int(snapshot.snapshotId()) if snapshot is not None else None

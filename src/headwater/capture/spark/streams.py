@@ -18,11 +18,13 @@ from headwater.capture import facets
 from headwater.capture.events import JobName, Moment, RunName
 from headwater.capture.guard import Guard
 from headwater.capture.plan.reader import Ids
+from headwater.capture.progress import Commit
 from headwater.capture.restarts import Restarts
 from headwater.capture.runs import Runs
+from headwater.capture.spark.commits import Commits
 from headwater.capture.spark.extract import Described, Extractor
 from headwater.capture.spark.jvm import Java, call, class_name, option
-from headwater.capture.spark.snapshots import Snapshots
+from headwater.capture.spark.snapshots import Snapshot, Snapshots
 from headwater.capture.worker import Worker
 
 _INITIALIZATION_MS = 10_000
@@ -58,11 +60,12 @@ class Stream:
         self.described: Described | None = None
         self.settled = threading.Event()
         self.snapshots: Snapshots | None = None
+        self.commits = Commits(execution)
         self._readable_at = 0.0
         self.hands_over = class_name(execution.sink()) in _FUNCTION_SINKS
         self._session = call(execution, "sparkSessionForStream")
 
-    def new_snapshots(self) -> list[str]:
+    def new_snapshots(self) -> list[Snapshot]:
         """Snapshots that the query committed; a table that cannot be read is left for a while."""
         now = time.monotonic()
         if self.snapshots is None or now < self._readable_at:
@@ -145,6 +148,7 @@ class Streams:
         error = option(stream.query.exception())
         moment = Moment.FAIL if error is not None else self._peaceful_end(run_id, stream)
         stream.settled.wait(_DESCRIBED_SECONDS)
+        self._guard.run("a query's last commits", partial(self._hear, stream, is_last=True))
         text = str(error.toString()) if error is not None else None
         reason = _reason(text) if text is not None else None
         if self._streams.pop(run_id, None) is None:
@@ -179,11 +183,11 @@ class Streams:
                 run_id, text = awaited.run.run_id, awaited.text[:8_000]
                 self._runs.end(run_id, Moment.FAIL, awaited.reason, text)
 
-    def _hear(self, stream: Stream) -> None:
+    def _hear(self, stream: Stream, *, is_last: bool = False) -> None:
         with stream.hearing:
-            self._take_in(stream)
+            self._take_in(stream, is_last)
 
-    def _take_in(self, stream: Stream) -> None:
+    def _take_in(self, stream: Stream, is_last: bool) -> None:
         """Take in the reports that are new; a few micro-batches have ended since the last look."""
         new = []
         for report in reversed(stream.query.recentProgress()):
@@ -191,14 +195,18 @@ class Streams:
             if at <= stream.heard:
                 break
             new.append(report)
-        if not new:
+        if not new and not is_last:
             return
-        stream.heard = str(new[0].timestamp())
-        committed: list[str] = []
-        self._guard.run("a table's snapshots", lambda: committed.extend(stream.new_snapshots()))
-        for report in reversed(new):
-            self._runs.progressed(stream.run.run_id, json.loads(str(report.json())), committed)
-            committed = []
+        stream.heard = str(new[0].timestamp()) if new else stream.heard
+        reports = [json.loads(str(report.json())) for report in reversed(new)]
+        snapshots: list[Snapshot] = []
+        self._guard.run("a table's snapshots", lambda: snapshots.extend(stream.new_snapshots()))
+        commits: list[Commit] = []
+        self._guard.run(
+            "a query's commits",
+            lambda: commits.extend(stream.commits.new(reports, snapshots, is_last=is_last)),
+        )
+        self._runs.progressed(stream.run.run_id, stream.query_id, reports, commits)
         if stream.settled.is_set() and not _planned(stream):
             self._tell(stream, planned=True)
 
@@ -255,7 +263,7 @@ class Streams:
         described = self._extractor.stream(stream.execution, planned=planned, known=known)
         stream.described = described
         self._describe_run(stream, described, tell=tell)
-        if planned:
+        if planned and stream.snapshots is None:
             stream.snapshots = Snapshots.of(stream.execution, stream.query_id)
 
     def _describe_run(self, stream: Stream, described: Described, *, tell: bool = True) -> None:

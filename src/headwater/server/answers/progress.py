@@ -67,7 +67,8 @@ def snapshots(reading: Reading, root: int) -> list[Snapshot]:
     for time, seq, uuid in rows:
         facet = told.get(seq)
         for one in reversed((facet and facet.snapshots) or []):
-            found.setdefault(one, Snapshot(one, moment(time), uuid_text(uuid)))
+            # A driver that starts again tells of its latest ones again: the first to tell counts.
+            found[one] = Snapshot(one, moment(time), uuid_text(uuid))
     return [*found.values()][:_SNAPSHOTS]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from headwater.openlineage.facets import ProgressFacet
+from headwater.openlineage.facets import CommitProgress, ProgressFacet
 from headwater.openlineage.names import DatasetName
 from headwater.openlineage.times import FOREVER
 from headwater.server.answers.ios import io_rows, ios_of
@@ -72,7 +72,8 @@ def _dataset(io: Any, offsets: Offsets, snapshots: list[str]) -> dict[str, Any]:
 def snapshot_offsets(reading: Reading, dataset: int, snapshot: str) -> dict[str, Any] | None:
     """The Kafka offsets that went into a snapshot; None where no event tells of it.
 
-    An event may tell of several snapshots: then the offsets are those of all of them.
+    An event may tell of several snapshots, and not of the commits that made them: then the offsets
+    are those of all of them.
     """
     rows = reading.session.all(
         "SELECT s.seq, r.uuid, e.time FROM snapshot s JOIN run r ON r.id = s.run "
@@ -83,13 +84,23 @@ def snapshot_offsets(reading: Reading, dataset: int, snapshot: str) -> dict[str,
     if not rows:
         return None
     seq, uuid, time = rows[0]
-    facet = progress_of(read_bodies(reading.session, [seq])[seq])
+    facet = progress_of(read_bodies(reading.session, [seq])[seq]) or ProgressFacet()
+    commit = next((one for one in facet.commits or () if one.snapshot == snapshot), None)
     return {
         "snapshot": snapshot,
         "runId": uuid_text(uuid),
         "at": moment(time),
-        "snapshots": (facet.snapshots or []) if facet else [],
-        "offsets": _whole([facet]) if facet else {},
+        "snapshots": [snapshot] if commit else facet.snapshots or [],
+        "offsets": _committed(commit) if commit else _whole([facet]),
+        "batch": commit.batch if commit else None,
+        "sequence": commit.sequence if commit else None,
+    }
+
+
+def _committed(commit: CommitProgress) -> Offsets:
+    return {
+        topic: {number: {"from": start, "to": end} for number, (start, end) in partitions.items()}
+        for topic, partitions in (commit.offsets or {}).items()
     }
 
 
