@@ -74,6 +74,10 @@ SEED ?= 20
 worker-model: $(STAMP) ## Change, break and kill a worker in STEPS (200) random steps, and compare every row
 	HEADWATER_MODEL_STEPS=$(STEPS) HEADWATER_MODEL_SEED=$(SEED) $(BIN)/pytest -n 0 -q tests/pipeline/test_model.py -o timeout=7200
 
+.PHONY: worker-clients
+worker-clients: $(STAMP) ## Run public clients of Kafka Connect against the worker, with a table
+	$(BIN)/python tools/worker_clients.py
+
 .PHONY: stress
 stress: $(STAMP) ## Read and write everything from many threads for a minute, on both stores
 	HEADWATER_STRESS_SECONDS=60 $(BIN)/pytest -n 0 -q tests/server/test_stress.py -o timeout=600

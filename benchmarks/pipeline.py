@@ -161,9 +161,11 @@ def steady_table(steady: list[Steady]) -> list[str]:
         lines.append(f"| {what} | {cells} |")
     made_rate = " | ".join(f"{one.made:,.0f} orders/s" for one in steady)
     lag = " | ".join(" ".join(f"{s:.1f}" for s in one.over_time) for one in steady)
+    memory = " | ".join(f"{one.memory:,.0f} MB" for one in steady)
     return [
         *lines,
         f"| actual rate | {made_rate} |",
+        f"| maximum memory of the worker, Python and Java | {memory} |",
         f"| maximum lag of any query, every 5 s | {lag} |",
     ]
 

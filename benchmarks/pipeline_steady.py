@@ -22,6 +22,7 @@ class Steady:
 
     period_ms: int
     made: float = 0.0
+    memory: float = 0.0  # MB, the most of the worker's Python and Java together
     seconds: dict[str, Three] = field(default_factory=dict)
     over_time: list[float] = field(default_factory=list)
 
@@ -33,6 +34,7 @@ class Sample:
     at: float
     rows: int
     positions: dict[str, int]
+    memory: float
 
 
 def measure(site: Site, seconds: float, period_ms: int) -> Steady:
@@ -50,6 +52,7 @@ def measure(site: Site, seconds: float, period_ms: int) -> Steady:
     began = next(at for at, stamp in enumerate(stamps) if stamp >= first.at)
     ended = sum(stamp <= last.at for stamp in stamps)
     steady.made = (ended - began) / (last.at - first.at)
+    steady.memory = max(one.memory for one in samples)
     for what in names:
         lags = [_lag(stamps, one.positions[what], one.at) for one in samples]
         steady.seconds[f"lag of {what}"] = _three(lags)
@@ -82,7 +85,7 @@ def _watched(site: Site, topic: str, names: dict[str, str], seconds: float) -> l
     while time.time() < end:
         positions = {what: site.position(name) for what, name in names.items()}
         rows = site.visible(f"default.{topic}")
-        samples.append(Sample(time.time(), rows, positions))
+        samples.append(Sample(time.time(), rows, positions, site.memory()))
         time.sleep(0.3)
     return samples
 

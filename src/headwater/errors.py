@@ -60,6 +60,7 @@
         ├── StateInUse          another worker uses the same state
         ├── StateUnreadable     a stored connector cannot be read
         ├── UnknownConnector    a connector that does not exist
+        ├── UnknownLogger       a logger or a level of logging that does not exist
         ├── ConnectorConflict   a request does not fit the connector's state
         └── WorkerRefused       a worker did not answer, or answered with an error
 
@@ -716,6 +717,13 @@ class UnknownConnector(PipelineError):
     def __init__(self, name: str) -> None:
         self.name = name
         super().__init__(f"Connector {name} not found", hint="See `headwater connector list`")
+
+
+class UnknownLogger(PipelineError):
+    """A logger, or a level of logging, that does not exist."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, hint="See `GET /admin/loggers`")
 
 
 class ConnectorConflict(PipelineError):

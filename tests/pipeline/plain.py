@@ -63,12 +63,15 @@ class Plain:
         except self._s3.exceptions.NoSuchBucket:
             return []
 
+    def body(self, key: str, bucket: str = BUCKET) -> bytes:
+        return bytes(self._s3.get_object(Bucket=bucket, Key=key)["Body"].read())
+
     def rows(self, prefix: str) -> Counter[int]:
         """How often each id is in the objects below a prefix, whatever their format."""
         found: Counter[int] = Counter()
         for key in self.keys(prefix):
             try:
-                body = self._s3.get_object(Bucket=BUCKET, Key=key)["Body"].read()
+                body = self.body(key)
             except self._s3.exceptions.NoSuchKey:  # replaced since it was listed
                 return Counter({-1: 1})
             found.update(int(one["id"]) for one in _records(key, body))

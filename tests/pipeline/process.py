@@ -16,10 +16,8 @@ import psutil
 from stack.platform import Platform, eventually
 
 # A JVM that compiles quickly: a test ends before compiling well would pay.
-_SUBMIT = (
-    "--driver-memory 1g --driver-java-options -XX:TieredStopAtLevel=1 "
-    "--conf spark.executor.memory=700m pyspark-shell"
-)
+_SUBMIT = "--driver-memory 1g --driver-java-options -XX:TieredStopAtLevel=1"
+_CONF = {"spark.executor.memory": "700m"}
 
 
 class WorkerProcess:
@@ -32,9 +30,10 @@ class WorkerProcess:
         master: str = "local[2]",
         state: str = "",
         environ: Mapping[str, str] | None = None,
+        conf: Mapping[str, str] | None = None,
     ) -> None:
         self.platform, self.folder, self._master = platform, folder, master
-        self._more = environ or {}
+        self._more, self._conf = environ or {}, {**_CONF, **(conf or {})}
         self._state = state or str(folder)
         self._port = free_port()
         self.url = f"http://127.0.0.1:{self._port}"
@@ -76,7 +75,9 @@ class WorkerProcess:
     def _environ(self) -> dict[str, str]:
         # On a cluster executors must reach the driver; on one machine it is on loopback anyway.
         own = {} if self._master.startswith("local") else {"SPARK_LOCAL_IP": "127.0.0.1"}
-        return {**self.platform.environ, **own, **self._more, "PYSPARK_SUBMIT_ARGS": _SUBMIT}
+        conf = " ".join(f"--conf {key}={value}" for key, value in self._conf.items())
+        submit = {"PYSPARK_SUBMIT_ARGS": f"{_SUBMIT} {conf} pyspark-shell"}
+        return {**self.platform.environ, **own, **self._more, **submit}
 
     def _command(self) -> list[str]:
         options = ["--master", self._master, "--port", str(self._port), "--state", self._state]

@@ -1,14 +1,17 @@
 """States that are true: what passes is tried again, what does not fails at once, nothing hangs."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+import psutil
 import pytest
 
-from pipeline.plain import Plain, put, sink, states, stop
+from pipeline.plain import Plain, move, put, sink, states, stop
 from pipeline.process import WorkerProcess
 from pipeline.proxy import Door
 from pipeline.renamed import renamed
@@ -31,7 +34,9 @@ def worker(
 ) -> Iterator[WorkerProcess]:
     folder = tmp_path_factory.mktemp("states") / "state"
     lineage = {"OPENLINEAGE_URL": server.url, "HEADWATER_HEARTBEAT_SECONDS": "1"}
-    worker = WorkerProcess(platform, folder, environ=lineage)
+    # No query that is in a batch ends in that time: every stop of one passes its timeout.
+    quick = {"spark.sql.streaming.stopTimeout": "1ms"}
+    worker = WorkerProcess(platform, folder, environ=lineage, conf=quick)
     worker.start()
     yield worker
     worker.stop()
@@ -89,6 +94,79 @@ def test_the_api_answers_while_a_connector_hangs(worker: WorkerProcess, platform
         assert client.delete(f"/connectors/{name}?purge").status_code == 204
         assert name not in client.get("/connectors").json()
     door.close()
+
+
+def test_a_stop_past_its_timeout_leaves_no_query_behind(
+    worker: WorkerProcess, platform: Platform
+) -> None:
+    plain = Plain(platform)
+    plain.topic("slow")
+    plain.send("slow", range(20))
+    put(worker, "slow", sink("slow", topics__dir="slow"))
+    eventually(lambda: plain.once("slow/slow/", ids=range(20)), LIMIT_S)
+    with suspended(platform, "s3"), httpx.Client(base_url=worker.url, timeout=10) as client:
+        plain.send("slow", range(20, 40))
+        eventually(lambda: _is_in_a_batch(worker.folder / "checkpoints" / "slow"), LIMIT_S)
+        assert client.put("/connectors/slow/stop").status_code == 204
+        eventually(lambda: "does not stop yet" in _logs(worker, "slow"), LIMIT_S)
+        for path in ("", "/status", "/config", "/tasks", "/topics", "/offsets", "/logs"):
+            assert client.get(f"/connectors/slow{path}").status_code == 200
+        assert client.put("/connectors/slow/resume").status_code == 202
+    eventually(lambda: plain.once("slow/slow/", ids=range(40)), LIMIT_S)
+    stop(worker, "slow")
+    plain.send("slow", range(40, 50))
+    put(worker, "witness", sink("slow", topics__dir="witness"))
+    eventually(lambda: plain.once("witness/slow/", ids=range(50)), LIMIT_S)
+    assert plain.once("slow/slow/", ids=range(40))
+    for name in ("slow", "witness"):
+        assert worker.ask("DELETE", f"/connectors/{name}?purge").status_code == 204
+
+
+def test_requests_that_wait_for_a_service_leave_the_others_alone(
+    worker: WorkerProcess, platform: Platform
+) -> None:
+    plain = Plain(platform)
+    plain.topic("asked")
+    plain.send("asked", range(5))
+    put(worker, "asked", sink("asked", topics__dir="asked"))
+    eventually(lambda: plain.once("asked/asked/", ids=range(5)), LIMIT_S)
+    stop(worker, "asked")
+    with ThreadPoolExecutor(100) as threads:
+        with suspended(platform, "kafka"):
+            waiting = [
+                threads.submit(move, worker, "asked", "asked", {0: number % 5})
+                for number in range(100)
+            ]
+            eventually(lambda: all(one.running() for one in waiting), LIMIT_S)
+            with httpx.Client(base_url=worker.url, timeout=10) as client:
+                for path in ("/connectors?expand=status", "/connectors/asked/status", "/"):
+                    assert client.get(path).status_code == 200
+            ended = [one.result().text for one in waiting if one.done()]
+            assert ended == []
+        for one in waiting:
+            one.result()
+    assert worker.ask("DELETE", "/connectors/asked?purge").status_code == 204
+
+
+@contextmanager
+def suspended(platform: Platform, service: str) -> Iterator[None]:
+    """A service that accepts connections and answers nothing."""
+    process = psutil.Process(platform.service(service)["pid"])
+    process.suspend()
+    try:
+        yield
+    finally:
+        process.resume()
+
+
+def _is_in_a_batch(checkpoint: Path) -> bool:
+    """Whether a query has begun a batch that it has not committed."""
+    (log,) = checkpoint.rglob("offsets")
+    begun, done = (
+        max((int(one.name) for one in folder.iterdir() if one.name.isdigit()), default=-1)
+        for folder in (log, log.parent / "commits")
+    )
+    return begun > done
 
 
 def test_what_does_not_pass_fails_at_once_and_is_told(

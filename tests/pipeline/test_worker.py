@@ -160,6 +160,16 @@ def test_the_api_speaks_as_kafka_connect_does(worker: WorkerProcess) -> None:
     assert set(expanded) == {"status", "info"}
     assert worker.get("/connectors/quiet/topics") == {"quiet": {"topics": ["quiet"]}}
 
+    assert worker.get("/health")["status"] == "healthy"
+    levels = worker.ask("PUT", "/admin/loggers/headwater.pipeline", {"level": "debug"})
+    assert (levels.status_code, levels.json()) == (200, ["headwater.pipeline"])
+    assert worker.get("/admin/loggers")["headwater.pipeline"]["level"] == "DEBUG"
+    assert worker.get("/admin/loggers/root") == {"level": "INFO", "last_modified": None}
+    for path in ("/admin/loggers/nothing", "/connectors/none/"):
+        assert worker.ask("GET", path).status_code == 404
+    assert worker.ask("PUT", "/admin/loggers/root", {"level": "loud"}).status_code == 404
+    assert worker.get("/connectors/quiet/")["name"] == "quiet"
+
     plugins = {one["class"] for one in worker.get("/connector-plugins")}
     assert "io.confluent.connect.s3.S3SinkConnector" in plugins
     told = worker.ask("PUT", "/connector-plugins/s3-sink/config/validate", {"topics": "t"}).json()

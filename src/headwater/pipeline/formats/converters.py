@@ -1,6 +1,7 @@
 """Converters: which format a connector's records have, and the two ways through it."""
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Protocol
 
 import msgspec
@@ -11,8 +12,6 @@ from pyspark.sql import types as T
 from headwater.errors import BadConfig
 from headwater.pipeline.config import ConnectorConfig
 from headwater.pipeline.formats import avro, jsons, wire
-from headwater.pipeline.formats.protobuf import columns as protobuf
-from headwater.pipeline.formats.protobuf.writing import numbers_of, schema_of
 from headwater.pipeline.settings import Settings
 from headwater.schemas.registry import Registry, Schema, SchemaId
 
@@ -104,9 +103,10 @@ class Protobuf(msgspec.Struct, frozen=True):
 
     def encoder(self, topic: str, struct: T.StructType) -> Encoder:
         """Register the schema and write with it."""
+        protobuf, writing = _protobuf()
         subject = f"{topic}-value"
         earlier = [one for one in self.registry.versions(subject) if one.kind == "PROTOBUF"]
-        text = schema_of(struct, _record_name(topic), numbers_of(earlier))
+        text = writing.schema_of(struct, _record_name(topic), writing.numbers_of(earlier))
         schema_id = self.registry.register(subject, text, "PROTOBUF")
         return lambda value: protobuf.encode(value, Schema(schema_id, text, "PROTOBUF"))
 
@@ -115,6 +115,7 @@ class Protobuf(msgspec.Struct, frozen=True):
         schemas = _schemas(self.registry, topic, ids, "PROTOBUF")
         if not schemas:
             return None
+        protobuf, _ = _protobuf()
         known = [schema.id for schema in schemas]
 
         def decode(raw: Column, place: Column) -> Column:
@@ -185,6 +186,13 @@ _KINDS: dict[str, Callable[[Registry], Converter]] = {
     "JSON": JsonSchema,
     "PROTOBUF": Protobuf,
 }
+
+
+def _protobuf() -> tuple[ModuleType, ModuleType]:
+    """What reads and writes Protobuf; it needs Arrow, 50 MB that a worker without it saves."""
+    from headwater.pipeline.formats.protobuf import columns, writing  # noqa: PLC0415
+
+    return columns, writing
 
 
 def _columns(config: ConnectorConfig) -> str:

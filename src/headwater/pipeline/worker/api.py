@@ -7,7 +7,8 @@ from typing import Any, Literal
 from urllib.parse import unquote
 
 import anyio.to_thread
-from litestar import Litestar, Request, Response, delete, get, patch, post, put
+from anyio import CapacityLimiter
+from litestar import Litestar, MediaType, Request, Response, delete, get, patch, post, put
 from litestar.exceptions import HTTPException
 from litestar.params import Parameter
 from msgspec import Struct
@@ -20,12 +21,14 @@ from headwater.errors import (
     TargetOwned,
     UnknownConnector,
     UnknownJob,
+    UnknownLogger,
 )
 from headwater.openlineage.masking import mask_text
 from headwater.pipeline.config import CLASSES, Kind
 from headwater.pipeline.keys import SCHEMAS
 from headwater.pipeline.states import State
 from headwater.pipeline.worker.host import Worker
+from headwater.pipeline.worker.loggers import Loggers
 from headwater.pipeline.worker.validation import definition, validated
 from headwater.version import __version__
 
@@ -35,9 +38,11 @@ _STATUS = {
     TargetOwned: 400,
     UnknownJob: 400,
     UnknownConnector: 404,
+    UnknownLogger: 404,
     ConnectorConflict: 409,
 }
-_NAMED = ("name", "plugin")
+_NAMED = ("name", "plugin", "logger")
+_READERS, _WAITING = 20, 40  # threads
 _TYPES = {Kind.GENERATOR: "source", Kind.JOB: "source"}
 
 
@@ -58,22 +63,32 @@ def make_app(worker: Worker, address: str) -> Litestar:
     )
 
 
-def _threaded(handler: Callable[..., Any]) -> Callable[..., Any]:
-    """Run a handler in a thread: it may wait for Spark.
+def _in_thread(limiter: CapacityLimiter) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Run a handler in a thread of a group of its own.
 
     Litestar's own `sync_to_thread` breaks where three handlers share a path.
     """
 
-    @functools.wraps(handler)
-    async def run(**arguments: Any) -> Any:
-        # Paths keep their escapes up to here, so that a name may have any character.
-        arguments |= {key: unquote(arguments[key]) for key in _NAMED if key in arguments}
-        return await anyio.to_thread.run_sync(functools.partial(handler, **arguments))
+    def decorate(handler: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(handler)
+        async def run(**arguments: Any) -> Any:
+            # Paths keep their escapes up to here, so that a name may have any character.
+            arguments |= {key: unquote(arguments[key]) for key in _NAMED if key in arguments}
+            call = functools.partial(handler, **arguments)
+            return await anyio.to_thread.run_sync(call, limiter=limiter)
 
-    return run
+        return run
+
+    return decorate
 
 
 def _routes(worker: Worker, address: str) -> list[Any]:
+    # Snapshots are read at once. What changes something, or reads logs, may wait for a service:
+    # however many of these wait, they leave the threads of the others alone.
+    threaded, waiting = _in_thread(CapacityLimiter(_READERS)), _in_thread(CapacityLimiter(_WAITING))
+
+    loggers = Loggers()
+
     def info(name: str) -> dict[str, Any]:
         config = worker.definition(name).shown()
         count = len(worker.task_names(name))
@@ -95,7 +110,7 @@ def _routes(worker: Worker, address: str) -> list[Any]:
         return {"version": __version__, "commit": "headwater", "kafka_cluster_id": "headwater"}
 
     @get("/connectors")
-    @_threaded
+    @threaded
     def connectors(request: Request[Any, Any, Any]) -> Any:
         expand = [
             part for one in request.query_params.getall("expand", []) for part in one.split(",")
@@ -108,52 +123,52 @@ def _routes(worker: Worker, address: str) -> list[Any]:
         }
 
     @post("/connectors")
-    @_threaded
+    @waiting
     def create(data: Deployment, takeover: bool = False) -> Response[Any]:
         worker.create(data.name, data.config, State(data.initial_state), takeover=takeover)
         return Response(info(data.name), status_code=201)
 
     @get("/connectors/{name:str}")
-    @_threaded
+    @threaded
     def connector(name: str) -> Any:
         return info(name)
 
     @delete("/connectors/{name:str}")
-    @_threaded
+    @waiting
     def remove(name: str, purge: str | None = None) -> None:
         worker.delete(name, purge=purge is not None and purge.lower() != "false")
 
     @get("/connectors/{name:str}/config")
-    @_threaded
+    @threaded
     def config(name: str) -> Any:
         return worker.definition(name).shown()
 
     @put("/connectors/{name:str}/config")
-    @_threaded
+    @waiting
     def configure(name: str, data: dict[str, Any], takeover: bool = False) -> Response[Any]:
         _, new = worker.configure(name, data, takeover=takeover)
         return Response(info(name), status_code=201 if new else 200)
 
     @patch("/connectors/{name:str}/config")
-    @_threaded
+    @waiting
     def change(name: str, data: dict[str, Any], takeover: bool = False) -> Any:
         worker.patch(name, data, takeover=takeover)
         return info(name)
 
     @get("/connectors/{name:str}/status")
-    @_threaded
+    @threaded
     def status_of(name: str) -> Any:
         return status(name)
 
     @get("/connectors/{name:str}/tasks")
-    @_threaded
+    @threaded
     def tasks(name: str) -> Any:
         return [
             {"id": one, "config": worker.definition(name).shown()} for one in info(name)["tasks"]
         ]
 
     @get("/connectors/{name:str}/tasks/{number:int}/status")
-    @_threaded
+    @threaded
     def task_status(name: str, number: int) -> Any:
         found = status(name)["tasks"]
         if number >= len(found):
@@ -161,61 +176,64 @@ def _routes(worker: Worker, address: str) -> list[Any]:
         return found[number]
 
     @post("/connectors/{name:str}/tasks/{number:int}/restart", status_code=204)
-    @_threaded
+    @waiting
     def restart_task(name: str, number: int) -> None:
         worker.restart_task(name, number)
 
     @get("/connectors/{name:str}/topics")
-    @_threaded
+    @threaded
     def topics(name: str) -> Any:
         return {name: {"topics": worker.topics(name)}}
 
     @put("/connectors/{name:str}/topics/reset")
-    @_threaded
-    def reset_topics(name: str) -> None:
+    @threaded
+    def reset_topics(name: str) -> Response[bytes]:
         worker.definition(name)  # ours are those of the configuration: there is none to forget
+        return _accepted()
 
     @get("/connectors/{name:str}/logs")
-    @_threaded
+    @threaded
     def logs(name: str, lines: int = 100) -> Any:
         return {"lines": worker.logs(name, lines)}
 
     @get("/connectors/{name:str}/offsets")
-    @_threaded
+    @waiting
     def offsets(name: str) -> Any:
         return {"offsets": worker.offsets(name)}
 
     @delete("/connectors/{name:str}/offsets", status_code=200)
-    @_threaded
+    @waiting
     def forget(name: str) -> Any:
         with _bad_request():
             worker.forget_offsets(name)
         return {"message": "The offsets for this connector have been reset successfully"}
 
     @patch("/connectors/{name:str}/offsets")
-    @_threaded
+    @waiting
     def move(name: str, data: dict[str, list[dict[str, Any]]]) -> Any:
         with _bad_request():
             worker.move_offsets(name, data.get("offsets", []))
         return {"message": "The offsets for this connector have been altered successfully"}
 
-    @put("/connectors/{name:str}/pause", status_code=202)
-    @_threaded
-    def pause(name: str) -> None:
+    @put("/connectors/{name:str}/pause")
+    @waiting
+    def pause(name: str) -> Response[bytes]:
         worker.set_target_state(name, State.PAUSED)
+        return _accepted()
 
-    @put("/connectors/{name:str}/resume", status_code=202)
-    @_threaded
-    def resume(name: str) -> None:
+    @put("/connectors/{name:str}/resume")
+    @waiting
+    def resume(name: str) -> Response[bytes]:
         worker.set_target_state(name, State.RUNNING)
+        return _accepted()
 
     @put("/connectors/{name:str}/stop", status_code=204)
-    @_threaded
+    @waiting
     def stop(name: str) -> None:
         worker.set_target_state(name, State.STOPPED)
 
     @post("/connectors/{name:str}/restart")
-    @_threaded
+    @waiting
     def restart(
         name: str,
         tasks: bool = Parameter(query="includeTasks", default=False),
@@ -235,20 +253,46 @@ def _routes(worker: Worker, address: str) -> list[Any]:
         ]
 
     @get("/connector-plugins/{plugin:str}/config")
-    @_threaded
+    @threaded
     def plugin_config(plugin: str) -> Any:
-        return [definition(key) for key in SCHEMAS[_kind(plugin)]]
+        kind = _kind(plugin)
+        return [definition(kind, key) for key in SCHEMAS[kind]]
 
     @put("/connector-plugins/{plugin:str}/config/validate")
-    @_threaded
+    @threaded
     def validate(plugin: str, data: dict[str, Any]) -> Any:
         return validated(plugin, _kind(plugin), data)
 
+    @get("/health", sync_to_thread=False)
+    def health() -> dict[str, str]:
+        return {"status": "healthy", "message": "The worker is ready to handle requests."}
+
+    @get("/admin/loggers")
+    @threaded
+    def all_loggers() -> Any:
+        return loggers.listed()
+
+    @get("/admin/loggers/{logger:str}")
+    @threaded
+    def one_logger(logger: str) -> Any:
+        return loggers.shown(logger)
+
+    @put("/admin/loggers/{logger:str}")
+    @threaded
+    def set_logger(logger: str, data: dict[str, str]) -> Any:
+        return loggers.change(logger, data.get("level", ""))
+
     return [
-        *(root, connectors, create, connector, remove, config, configure, change, status_of),
+        *(root, health, all_loggers, one_logger, set_logger),
+        *(connectors, create, connector, remove, config, configure, change, status_of),
         *(tasks, task_status, restart_task, topics, reset_topics, logs, offsets, forget, move),
         *(pause, resume, stop, restart, plugins, plugin_config, validate),
     ]
+
+
+def _accepted() -> Response[bytes]:
+    """An answer without a body: clients that find one try to read it."""
+    return Response(b"", status_code=202, media_type=MediaType.TEXT)
 
 
 @contextmanager
@@ -272,7 +316,7 @@ def _type(config: dict[str, str]) -> str:
 
 def _state(state: State, trace: str, address: str) -> dict[str, Any]:
     """A state in Kafka Connect's words; `phase` has our own, where there is no such word."""
-    body = {"state": state.in_connect, "worker_id": address}
+    body = {"state": state.in_connect, "worker_id": address, "version": __version__}
     if state.in_connect != state.value:
         body["phase"] = state.value
     return {**body, "trace": trace} if trace else body

@@ -51,7 +51,9 @@ def session(
     builder = SparkSession.Builder().master(master).appName(name)
     defaults = {**_DEFAULTS, **(_LOOPBACK if master.startswith("local") else {})}
     if shares_cluster and master.startswith("spark://"):
-        defaults |= {key: value for key, value in _CORES.items() if key not in _submitted()}
+        defaults |= _CORES
+    given = _submitted()
+    defaults = {key: value for key, value in defaults.items() if f"{key}=" not in given}
     for key, value in {**defaults, **conf}.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()

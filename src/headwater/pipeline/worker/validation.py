@@ -8,8 +8,9 @@ from headwater.pipeline.config import check
 from headwater.pipeline.keys import SCHEMAS, ConfigKey, Kind, find
 
 
-def definition(key: ConfigKey, name: str = "") -> dict[str, Any]:
+def definition(kind: Kind, key: ConfigKey, name: str = "") -> dict[str, Any]:
     """A key as Kafka Connect describes one."""
+    group = [one.name for one in SCHEMAS[kind] if one.group == key.group]
     return {
         "name": name or key.name,
         "type": key.type.value,
@@ -21,7 +22,7 @@ def definition(key: ConfigKey, name: str = "") -> dict[str, Any]:
         "width": "MEDIUM",
         "display_name": name or key.name,
         "dependents": [],
-        "order": -1,
+        "order_in_group": group.index(key.name) + 1 if key.name in group else -1,
     }
 
 
@@ -47,6 +48,6 @@ def validated(plugin: str, kind: Kind, data: Mapping[str, Any]) -> dict[str, Any
             "errors": errors,
             "visible": True,
         }
-        configs.append({"definition": definition(key, name), "value": value})
+        configs.append({"definition": definition(kind, key, name), "value": value})
     groups = list(dict.fromkeys(key.group for key in SCHEMAS[kind]))
     return {"name": plugin, "error_count": len(faults), "groups": groups, "configs": configs}
