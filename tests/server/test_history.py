@@ -335,3 +335,17 @@ def test_diff_dates_what_a_later_schema_kept_by_its_first_appearance(
 
 def test_now_is_the_end_of_history() -> None:
     assert parse_moment("9999-12-31") < NOW
+
+
+def test_a_changed_formula_is_a_change(api: Api) -> None:
+    for at, text in ((1, "sum(price)"), (2, "sum(price)"), (5, "avg(price)")):
+        how = [{"type": "DIRECT", "subtype": "AGGREGATION", "description": text}]
+        told = lineage(total=[comes_from("orders", "price", transformations=how)])
+        made = dataset("stats", columnLineage=told)
+        api.send(run_event("COMPLETE", at, run=f"run {at}", inputs=["orders"], outputs=[made]))
+    (edge,) = api.get("/lineage/diff", **{"from": minute(1)})["columnEdges"]["changed"]
+    assert [one["description"] for one in edge["before"]] == ["sum(price)"]
+    assert [one["description"] for one in edge["after"]] == ["avg(price)"]
+    assert (edge["at"], edge["runId"]) == (minute(5), run_id("run 5"))
+    same = api.get("/lineage/diff", **{"from": minute(1), "to": minute(2)})["columnEdges"]
+    assert same["changed"] == []

@@ -127,7 +127,7 @@ def compare(before: Reading, after: Reading, one: Picture, two: Picture) -> dict
             ],
             "changed": [
                 {
-                    **runs.begun(p, two.columns[p].seen),
+                    **runs.begun(p, two.columns[p].told),
                     "before": one.columns[p].steps,
                     "after": two.columns[p].steps,
                 }

@@ -30,10 +30,11 @@ class Seen(NamedTuple):
 
 
 class ColumnSeen(NamedTuple):
-    """A column edge with what happens on it."""
+    """A column edge with what happens on it, and since when just that."""
 
     seen: Seen
     steps: list[dict[str, Any]]
+    told: Seen
 
 
 class Picture(NamedTuple):
@@ -116,5 +117,7 @@ def _columns(columns: PastColumnWalk, validity: Validity) -> dict[Pair, ColumnSe
             str(FieldName(*naming.name(origin[0]), origin[1])),
             str(FieldName(*naming.name(to[0]), to[1])),
         )
-        found[pair] = ColumnSeen(seen, sorted(unique, key=str))
+        same = [validity.column_edge(to, origin, s.job, s.given.steps) for s in steps]
+        told_since = seen._replace(since=max(span[0] for span in same))
+        found[pair] = ColumnSeen(seen, sorted(unique, key=str), told_since)
     return found

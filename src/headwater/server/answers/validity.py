@@ -12,7 +12,7 @@ from headwater.openlineage.times import FOREVER
 from headwater.server.answers.columns import Column
 from headwater.server.answers.naming import Naming
 from headwater.server.answers.reading import IndexedMapping, Reading
-from headwater.server.store.contents import Field
+from headwater.server.store.contents import Field, Step
 
 
 class Span(NamedTuple):
@@ -55,24 +55,26 @@ class Validity:
     def field(self, root: int, field: Field) -> Window:
         """When a dataset has a field with this type and description."""
         spans = self._schemas.get(root, [])
-        return self._stretch(spans, lambda s: self._fields[s.content].get(field.name) == field)
+        found = self._stretch(spans, lambda s: self._fields[s.content].get(field.name) == field)
+        return found or (-FOREVER, FOREVER)
 
-    def column_edge(self, to: Column, origin: Column, job: int) -> Window:
-        """When a job's mappings lead from one column to another, and both exist."""
+    def column_edge(
+        self, to: Column, origin: Column, job: int, steps: list[Step] | None = None
+    ) -> Window:
+        """When a job leads from one column to another (by these steps), and both exist."""
         inputs = {*self._naming.members([origin[0]])}
 
         def leads(span: Span) -> bool:
-            return _leads(self._contents[span.content], to[1], inputs, origin[1])
+            return _leads(self._contents[span.content], to[1], inputs, origin[1], steps)
 
-        found = [
-            self._both(
-                self._stretch(spans, leads),
-                self._stretch(self._edges.get((member, job), []), lambda _: True),
-            )
-            for member in self._naming.members([to[0]])
-            if (spans := self._mappings.get((member, job)))
-        ]
-        since, until = min(s for s, _ in found), max(u for _, u in found)
+        found: list[Window] = []
+        for member in self._naming.members([to[0]]):
+            mapped = self._stretch(self._mappings.get((member, job), []), leads)
+            written = self._stretch(self._edges.get((member, job), []), lambda _: True)
+            if mapped is not None:
+                found.append(_both(mapped, written or (-FOREVER, FOREVER)))
+        since = min((s for s, _ in found), default=-FOREVER)
+        until = max((u for _, u in found), default=FOREVER)
         for root, name in (to, origin):
             lacking = [
                 s for s in self._schemas.get(root, []) if name not in self._fields[s.content]
@@ -81,26 +83,17 @@ class Validity:
             until = min([until, *(s.since for s in lacking if s.since > self._at)])
         return since, until
 
-    @staticmethod
-    def _both(one: Window, other: Window) -> Window:
-        return max(one[0], other[0]), min(one[1], other[1])
-
-    def _stretch(self, spans: list[Span], holds: Callable[[Span], bool]) -> Window:
-        """The whole time around the moment in which one span after the other holds."""
-        since: int = -FOREVER
-        until: int = FOREVER
-        current = [i for i, span in enumerate(spans) if span.since <= self._at < span.until]
-        for place in current[:1]:
-            since, until = spans[place].since, spans[place].until
-            for span in reversed(spans[:place]):
-                if span.until != since or not holds(span):
-                    break
-                since = span.since
-            for span in spans[place + 1 :]:
-                if span.since != until or not holds(span):
-                    break
-                until = span.until
-        return since, until
+    def _stretch(self, spans: list[Span], holds: Callable[[Span], bool]) -> Window | None:
+        """The whole time around the moment in which some span that holds is valid."""
+        current: Window | None = None
+        for span in filter(holds, spans):  # by when they begin; some overlap
+            if current is None or span.since > current[1]:
+                if current is not None and current[0] <= self._at < current[1]:
+                    return current
+                current = span.since, span.until
+            else:
+                current = current[0], max(current[1], span.until)
+        return current if current and current[0] <= self._at < current[1] else None
 
     def _load(
         self, sql: str, members: Iterable[int], window: Window
@@ -136,7 +129,22 @@ def _decided(spans: list[tuple[int, int, bytes, int, int]]) -> list[Span]:
     return found
 
 
-def _leads(mapping: IndexedMapping, output: str, datasets: set[int], field: str) -> bool:
+def _both(one: Window, other: Window) -> Window:
+    return max(one[0], other[0]), min(one[1], other[1])
+
+
+def _leads(
+    mapping: IndexedMapping,
+    output: str,
+    datasets: set[int],
+    field: str,
+    steps: list[Step] | None,
+) -> bool:
     told = mapping.outputs.get(output)
     inputs = [*(told.inputs if told else ()), *mapping.dataset]
-    return any(given.dataset in datasets and given.field == field for given in inputs)
+    return any(
+        given.dataset in datasets
+        and given.field == field
+        and (steps is None or given.steps == steps)
+        for given in inputs
+    )
