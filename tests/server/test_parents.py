@@ -100,3 +100,46 @@ def test_a_run_belongs_to_the_job_of_its_first_event(api: Api) -> None:
     assert api.job("first")["latestRun"]["id"] == run_id("run")
     assert (api.inputs("first"), api.outputs("first")) == (["x"], ["y"])
     assert (api.inputs("later"), api.job("later")["latestRun"]) == ([], None)
+
+
+@pytest.mark.parametrize("ending", ["COMPLETE", "FAIL", "ABORT"])
+@pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
+def test_a_child_does_not_outlive_an_application_that_ended(
+    api: Api, ending: str, order: tuple[int, ...]
+) -> None:
+    told = [
+        run_event("START", 1, run="app", job="app"),
+        run_event("START", 2, run="child", job="query", parent=parent("app", "app")),
+        run_event(ending, 5, run="app", job="app"),
+    ]
+    api.send(*(told[i] for i in order))
+    child = api.run("child")
+    assert (child["state"], child["endedAt"]) == ("ABORTED", minute(5))
+    # What reports after that is alive: an application may start what goes on without it.
+    api.send(run_event("RUNNING", 6, run="child", job="query"))
+    assert (api.run("child")["state"], api.run("child")["endedAt"]) == ("RUNNING", None)
+
+
+def test_the_end_of_a_root_reaches_runs_below_parents_without_events(api: Api) -> None:
+    root = parent("dag", "dag")
+    told = parent("task", "task", root={"run": root["run"], "job": root["job"]})
+    api.send(run_event("START", 1, run="dag", job="dag"))
+    api.send(run_event("START", 2, run="query", job="query", parent=told))
+    assert api.run("task")["state"] == "RUNNING"
+    api.send(run_event("FAIL", 3, run="dag", job="dag"))
+    assert api.run("query")["state"] == api.run("task")["state"] == "ABORTED"
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
+def test_a_parent_that_reports_only_its_end_began_with_its_children(
+    api: Api, order: tuple[int, ...]
+) -> None:
+    told = [
+        run_event("START", 1, run="a", job="a", parent=parent("dag", "dag")),
+        run_event("COMPLETE", 3, run="a", job="a", parent=parent("dag", "dag")),
+        run_event("COMPLETE", 4, run="dag", job="dag"),
+    ]
+    api.send(*(told[i] for i in order))
+    run = api.run("dag")
+    assert (run["startedAt"], run["endedAt"], run["durationMs"]) == (
+        minute(1), minute(4), 3 * 60_000)  # fmt: skip

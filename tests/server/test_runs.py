@@ -57,6 +57,30 @@ def test_any_order_of_arrival_gives_the_same_run(api: Api, order: tuple[int, ...
     assert [d["datasetVersionId"]["name"] for d in run["outputDatasetVersions"]] == ["a"]
 
 
+@pytest.mark.parametrize("order", [*itertools.permutations(range(4))])
+def test_a_run_that_starts_again_has_the_state_of_its_last_try(
+    api: Api, order: tuple[int, ...]
+) -> None:
+    tries = [
+        run_event("START", 1), run_event("FAIL", 2),
+        run_event("START", 3), run_event("COMPLETE", 5),
+    ]  # fmt: skip
+    api.send(*(tries[i] for i in order))
+    run = api.run("run")
+    assert (run["state"], run["startedAt"], run["endedAt"]) == ("COMPLETED", minute(3), minute(5))
+    assert (run["createdAt"], run["durationMs"]) == (minute(1), 2 * 60_000)
+    api.send(run_event("RUNNING", 4), run_event("COMPLETE", 6))
+    assert api.run("run") == run | {"updatedAt": minute(6)}
+    api.send(run_event("START", 7))
+    assert (api.run("run")["state"], api.run("run")["endedAt"]) == ("RUNNING", None)
+    told = api.get(f"/jobs/runs/{run_id('run')}/tries")["tries"]
+    assert [(one["state"], one["startedAt"], one["endedAt"]) for one in told] == [
+        ("FAILED", minute(1), minute(2)),
+        ("COMPLETED", minute(3), minute(5)),
+        ("RUNNING", minute(7), None),
+    ]
+
+
 def test_an_older_event_that_arrives_late_does_not_become_current(api: Api) -> None:
     newer, older = (
         run_event("COMPLETE", at, run=f"r{at}", job_facets={"documentation": facet(description=d)})

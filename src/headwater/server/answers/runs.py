@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from headwater.openlineage.lifecycle import state_of, tries_of
 from headwater.server.answers.facets import (
     FacetBook,
     Wanted,
@@ -14,8 +15,9 @@ from headwater.server.answers.facets import (
 )
 from headwater.server.answers.ios import Io, IoRow, io_rows, ios_of, version_at
 from headwater.server.answers.reading import Reading, maybe_moment, moment, uuid_text
-from headwater.server.answers.shapes import Run, RunDataset, VersionedName
+from headwater.server.answers.shapes import Run, RunDataset, RunTry, VersionedName
 from headwater.server.store.rows import NEVER, RunRow, version_of
+from headwater.server.store.run_states import read_reports
 from headwater.server.store.tables import INPUT, OUTPUT
 
 LISTED = "state <> 'DECLARED'"  # rows that stand for job events are no runs
@@ -50,6 +52,16 @@ def latest_rows(reading: Reading, jobs: list[int]) -> dict[int, tuple[Any, ...]]
     return {row[2]: row for row in rows}
 
 
+def run_tries(reading: Reading, row: RunRow) -> list[RunTry]:
+    """The tries of a run, the last as the run itself tells it."""
+    earlier = tries_of(read_reports(reading.session, row.id))[:-1]
+    told = [
+        RunTry(state_of(t.ending, True, False), moment(t.started_at), maybe_moment(t.ended_at))
+        for t in earlier
+    ]
+    return [*told, RunTry(row.state, maybe_moment(row.started_at), maybe_moment(row.ended_at))]
+
+
 class RunWriter:
     """Turns rows of runs into answers; what they need is read for all of them at once."""
 
@@ -68,6 +80,7 @@ class RunWriter:
         self._jobs = job_names(reading, {row.job for row in rows})
         self._parents = _parents(reading, {row.parent for row in rows if row.parent is not None})
         self._book = FacetBook(reading, self._wanted(rows))
+        self._begun = _begun_below(reading, rows)
         self._implied = _implied_inputs(reading, [row for row in rows if row.args is not None])
 
     def _wanted(self, rows: list[RunRow]) -> Iterator[Wanted]:
@@ -88,15 +101,20 @@ class RunWriter:
             maybe_moment(row.nominal_start) if is_api else None,
             maybe_moment(row.nominal_end) if is_api else None,
             row.state,
-            maybe_moment(row.started_at),
+            maybe_moment(started_at := self._started_at(row)),
             maybe_moment(row.ended_at),
-            _duration(row),
+            _duration(started_at, row.ended_at),
             self._args(row),
             version or self._version_of_ended(row),
             self._datasets(row, INPUT) or self._implied.get(row.id, []),
             self._datasets(row, OUTPUT),
             self._book.get(self._facets_of(row)),
         )
+
+    def _started_at(self, row: RunRow) -> int | None:
+        """When a run began; one that reported only its end began no later than its children."""
+        begun = self._begun.get(row.id)
+        return row.started_at if begun is None else min(begun, row.started_at or begun)
 
     def _version_of_ended(self, row: RunRow) -> VersionedName | None:
         """A run that ended without naming datasets is a version without any."""
@@ -141,10 +159,17 @@ def empty_version(namespace: str, name: str) -> bytes:
     return version_of(b"", namespace, name, b"")
 
 
-def _duration(row: RunRow) -> int | None:
-    if row.started_at is None or row.ended_at is None:
-        return None
-    return (row.ended_at - row.started_at) // 1000
+def _duration(started_at: int | None, ended_at: int | None) -> int | None:
+    return None if started_at is None or ended_at is None else (ended_at - started_at) // 1000
+
+
+def _begun_below(reading: Reading, rows: list[RunRow]) -> dict[int, int]:
+    """When the first child began, of runs that reported only their end."""
+    ends = [row.id for row in rows if row.started_at is not None and row.started_at == row.ended_at]
+    found = reading.session.all(
+        "SELECT parent, min(started_at) FROM run WHERE parent = ANY(?) GROUP BY parent", ends
+    )
+    return {parent: begun for parent, begun in found if begun is not None}
 
 
 def job_names(reading: Reading, jobs: set[int]) -> dict[int, tuple[str, str]]:

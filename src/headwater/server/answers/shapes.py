@@ -82,6 +82,14 @@ class Run(Struct, rename="camel", gc=False):
     facets: FacetMap
 
 
+class RunTry(Struct, rename="camel", gc=False):
+    """One try of a run."""
+
+    state: str
+    started_at: datetime | None
+    ended_at: datetime | None
+
+
 class InputFieldOf(Struct, rename="camel", gc=False):
     """An input of a column in a dataset's column lineage."""
 

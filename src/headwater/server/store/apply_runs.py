@@ -1,6 +1,5 @@
 """What an event says of its run, applied to the run, its parents and their jobs."""
 
-from typing import Any
 from uuid import UUID
 
 from xxhash import xxh3_128_digest
@@ -13,21 +12,15 @@ from headwater.openlineage.facets import (
     read_strictly,
     text_of,
 )
-from headwater.openlineage.lifecycle import (
-    EventType,
-    RunState,
-    gravity,
-    state_of,
-    state_of_children,
-)
+from headwater.openlineage.lifecycle import RunState
 from headwater.openlineage.times import parse_moment
 from headwater.server.store.edges import move_edges, regroup_edges
 from headwater.server.store.mapping_spans import regroup_mappings
 from headwater.server.store.rows import NEVER, JobRow, RunRow, Stamp, hear, is_latest
+from headwater.server.store.run_states import LAPSE, end_above, report_state, settle_state
 from headwater.server.store.tables import INPUT, OUTPUT
 from headwater.server.store.unit import Unit
 
-LAPSE = "headwater_lapse"  # the facet by which the server's own ABORT is known
 _LONGEST_LEASE = 100 * 365 * 86_400  # seconds; what is longer never runs out
 _SET_PARENT = "UPDATE run SET first_parent = ? WHERE id = ?"
 DECLARATION = "DECLARED"  # the state of the row that stands for a job event
@@ -48,7 +41,8 @@ class RunApplier:
             return run
         newest = self.unit.next_id["run"]
         run = self.unit.run(event.run, job.id, *stamp[:2])
-        before = run.state if run.own else None
+        before = (run.state, run.ended_at) if run.own else None
+        last = run.updated_at
         if not run.own:
             run.own, run.job = True, job.id
             self._set_first_parent(run, event, is_new=run.id >= newest)
@@ -73,14 +67,17 @@ class RunApplier:
             run.lapsed_at = max(run.lapsed_at or 0, event.time)
         else:
             run.heard_at = max(run.heard_at, received)
-            _live(run, event)
-        settle_state(run)
+            report_state(self.unit, run, event, last)
+        settle_state(run, end_above(self.unit, run))
+        if (run.state, run.ended_at) != before:
+            self.unit.ended.add(run.id)
         if run.parent is not None:
             self.unit.parents.add(run.parent)
         if "headwater_progress" in event.run_facets:
             for told in self.unit.feed.progress(run.uuid, self.unit.job_name(run.job), event):
                 self.unit.put("snapshot", told, stamp[2], run.id)
-        if run.state != before:  # after how far it came: an end is the last that is told of a run
+        # After how far it came: an end is the last that is told of a run.
+        if before is None or run.state != before[0]:
             self.unit.feed.run(run.uuid, self.unit.job_name(run.job), run.state, event)
         return run
 
@@ -142,6 +139,7 @@ class RunApplier:
             self.unit.parents.add(run.parent)
         run.parent = None if parent is None else parent.id
         self.unit.changed_runs.add(run.id)
+        self.unit.ended.add(run.id if parent is None else parent.id)
 
     def _child(self, job: JobRow, parent: JobRow, time: int) -> None:
         """Note a job's parent; the last that was told counts, of one instant the greater name."""
@@ -206,73 +204,6 @@ def _spoken_since(named: int | None, other: int | None, ended: int | None) -> in
         return named
     silent = max(ended, other)
     return silent if named is None else min(named, silent)
-
-
-def _live(run: RunRow, event: Event) -> None:
-    if event.kind is EventType.OTHER:
-        return
-    time = event.time
-    run.started_at = time if run.started_at is None else min(run.started_at, time)
-    rank = gravity(event.kind)
-    if rank is None:
-        return
-    if run.ended_at is None or run.ending is None or (time, rank) < (run.ended_at, run.ending):
-        run.ended_at, run.ending = time, rank
-
-
-def settle_state(run: RunRow) -> None:
-    """Work out the run's state and when its lease runs out."""
-    lapsed = run.lapsed_at is not None and run.updated_at <= run.lapsed_at
-    run.state = state_of(run.ending, run.started_at is not None, lapsed)
-    if run.ending is None:
-        run.ended_at = run.lapsed_at if lapsed else None
-    is_due = run.state in (RunState.RUNNING, RunState.NEW) and run.lease is not None
-    run.deadline = run.heard_at + run.lease if is_due and run.lease else None
-
-
-def settle_parents(unit: Unit) -> None:
-    """Give parents that send no events of their own the state of the runs below them."""
-    todo, seen = unit.parents, set[int]()
-    while todo:
-        unit.flush()
-        seen |= todo
-        above: set[int] = set()
-        for number in sorted(todo):
-            parent = unit.run_row(number)
-            if not parent.own:
-                _follow(unit, parent)
-                if parent.parent is not None:
-                    above.add(parent.parent)
-        todo = above - seen
-    unit.parents = set()
-
-
-def _follow(unit: Unit, parent: RunRow) -> None:
-    rows, before = _speakers_below(unit, parent.id), parent.state
-    parent.state = state_of_children([RunState(row[0]) for row in rows])
-    parent.created_at = min((row[1] for row in rows), default=parent.job_at)
-    parent.started_at = min((row[2] for row in rows if row[2] is not None), default=None)
-    parent.updated_at = max((row[3] for row in rows), default=parent.job_at)
-    ended = parent.state not in (RunState.RUNNING, RunState.NEW)
-    parent.ended_at = max((row[4] for row in rows if row[4]), default=None) if ended else None
-    unit.changed_runs.add(parent.id)
-    if parent.state != before:
-        name = unit.job_name(parent.job)
-        unit.feed.parent(parent.uuid, name, parent.state, parent.updated_at)
-
-
-def _speakers_below(unit: Unit, run: int) -> list[tuple[Any, ...]]:
-    """The runs with events of their own below one, past those without."""
-    level, seen, found = [run], {run}, list[tuple[Any, ...]]()
-    while level:
-        rows = unit.session.all(
-            "SELECT state, created_at, started_at, updated_at, ended_at, own, id FROM run "
-            "WHERE parent = ANY(?)", level,
-        )  # fmt: skip
-        found += [row for row in rows if row[5]]
-        level = [row[6] for row in rows if not row[5] and row[6] not in seen]
-        seen.update(level)
-    return found
 
 
 def _time_of(text: str | None) -> int | None:

@@ -11,8 +11,8 @@ from uuid import UUID
 import msgspec
 
 from headwater.openlineage.times import format_moment, now
-from headwater.server.store.apply_runs import LAPSE
 from headwater.server.store.database import Session
+from headwater.server.store.run_states import LAPSE
 from headwater.server.store.store import Store
 from headwater.version import PRODUCER
 

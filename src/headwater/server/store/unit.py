@@ -77,6 +77,7 @@ class Unit:
         self.changed_sources: set[str] = set()
         self.added: dict[str, list[tuple[Any, ...]]] = {}
         self.parents: set[int] = set()
+        self.ended: set[int] = set()  # runs below which states may follow from theirs
         self.contested: set[int] = set()
         self.joined: set[tuple[int, int]] = set()
 
@@ -371,9 +372,9 @@ class Unit:
         self._clean_but_parents()
 
     def _clean_but_parents(self) -> None:
-        parents, contested, joined = self.parents, self.contested, self.joined
+        kept = self.parents, self.ended, self.contested, self.joined
         self._clean()
-        self.parents, self.contested, self.joined = parents, contested, joined
+        self.parents, self.ended, self.contested, self.joined = kept
 
 
 _TICK = (

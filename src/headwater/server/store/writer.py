@@ -23,10 +23,10 @@ from headwater.openlineage.events import Event
 from headwater.openlineage.times import now
 from headwater.server.store.aliases import AliasRules, apply_rules, settle_contested, settle_joined
 from headwater.server.store.apply import Applier
-from headwater.server.store.apply_runs import settle_parents
 from headwater.server.store.database import Database, Session, among
 from headwater.server.store.migrate import check_version
 from headwater.server.store.run_owners import require_own_runs
+from headwater.server.store.run_states import settle_children, settle_parents
 from headwater.server.store.unit import Unit
 
 _MOST = 256  # tasks of one commit
@@ -248,6 +248,7 @@ class Writer:
     def _settle(self) -> bool:
         settle_joined(self._unit)
         settle_contested(self._unit)
+        settle_children(self._unit)
         settle_parents(self._unit)
         self._unit.flush()
         return self._unit.write_feed()

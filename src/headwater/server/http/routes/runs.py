@@ -8,7 +8,7 @@ from headwater.openlineage.lifecycle import EventType
 from headwater.openlineage.times import now
 from headwater.server.answers.facets import FacetBook, job_facets, run_facets
 from headwater.server.answers.reading import Reading, uuid_bytes, uuid_text
-from headwater.server.answers.runs import LISTED, RunWriter
+from headwater.server.answers.runs import LISTED, RunWriter, run_tries
 from headwater.server.http import legacy_events
 from headwater.server.http.access import READS_RUN, WRITES_RUN
 from headwater.server.http.common import answer, time_of
@@ -48,6 +48,14 @@ class Runs(Controller):
             wanted = run_facets(row.facets) if is_run else job_facets(row.job_facets)
             facets = FacetBook(reading, [wanted]).get(wanted)
             return answer({"runId": uuid_text(row.uuid), "facets": facets})
+
+    @get("/{run_id:str}/tries", opt=READS_RUN, sync_to_thread=True)
+    def get_tries(self, service: Service, run_id: PathText) -> Response[bytes]:
+        """Get the tries of a run: one that starts again after its end has several."""
+        with service.reader.open() as reading:
+            row = find_run(reading, run_id)
+            tries = run_tries(reading, row)
+        return answer({"runId": uuid_text(row.uuid), "tries": tries})
 
     @post("/{run_id:str}/{mark:str}", opt=WRITES_RUN, status_code=200, sync_to_thread=True)
     def mark_run(
