@@ -37,6 +37,17 @@ _DEFAULTS = {
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 # Checkpoints on a local disk are made by Hadoop, which has a umask of its own.
 _PRIVATE = {"spark.hadoop.fs.permissions.umask-mode": "077"}
+# What a worker needs for the lab at 1,000 orders a second; large backlogs need more heap. The JVM
+# would take a quarter of the machine for a collector that is no faster on two cores.
+_JVM = {
+    "spark.driver.memory": "512m",
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
+    # Details of finished jobs, for a page that is switched off.
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "200",
+    "spark.sql.ui.retainedExecutions": "100",
+}
 # Without a limit a worker takes every core of a standalone cluster, and no job starts beside it.
 _CORES = {"spark.cores.max": "2"}
 
@@ -93,7 +104,11 @@ def serve(
         signal.signal(number, lambda *_: ended.set())
     place = state if "://" in state else str(Path(state).absolute())
     held: Hold | None = FolderLock(Path(place)) if "://" not in place else None
-    spark = session(master, "headwater-worker", {**_PRIVATE, **conf}, shares_cluster=True)
+    # Each thread of the JVM would get a part of the heap of C for itself.
+    os.environ.setdefault("MALLOC_ARENA_MAX", "2")
+    own = {key: value for key, value in _JVM.items() if f"{key}=" not in _submitted()}
+    own |= {**_PRIVATE, **conf}
+    spark = session(master, "headwater-worker", own, shares_cluster=True)
     store = open_store(spark, place)
     held = held or lease(spark, place, _give_up)
     capture = observe(spark)
