@@ -37,8 +37,7 @@ _DEFAULTS = {
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 # Checkpoints on a local disk are made by Hadoop, which has a umask of its own.
 _PRIVATE = {"spark.hadoop.fs.permissions.umask-mode": "077"}
-# What a worker needs for the lab at 1,000 orders a second; large backlogs need more heap. The JVM
-# would take a quarter of the machine for a collector that is no faster on two cores.
+# Enough for the lab with a backlog of 400,000 orders. G1 alone would take 66 MB more for itself.
 _JVM = {
     "spark.driver.memory": "512m",
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
