@@ -55,12 +55,26 @@ def test_a_column_shows_what_happens_at_each_step(lab: Lab) -> None:
         "column default/supplier_stats.revenue  s3://warehouse · decimal(20,2)",
         "├── upstream",
         f"│   ├── column default/orders.price  {LAKE} · decimal(10,2)  Σ aggregation{BATCH}",
-        f"│   │   └── column orders.price  kafka://broker:9092  ƒ transformation: cast{STREAM}",
+        f"│   │   └── column orders.price  kafka://broker:9092  ƒ transformation{STREAM}",
         f"│   └── column default/orders.supplier  s3://warehouse · string  ⇢ group by{BATCH}",
         f"│       └── column orders.supplier  kafka://broker:9092  = identity{STREAM}",
         "└── downstream",
         "    └── nothing known",
     ]
+
+
+def test_formulas_are_shown_on_demand(lab: Lab) -> None:
+    node = "datasetField:s3://warehouse:default/orders:price"
+    lines = lab.ask("lineage", node, "--upstream", "--formulas").stdout.splitlines()
+    assert lines[2].endswith(f"ƒ transformation: price = cast{STREAM}")
+    told = lab.ask("origin", "datasetField:s3://warehouse:default/supplier_stats:revenue")
+    assert "FORMULA" not in told.stdout
+    found = lab.ask("impact", f"datasetField:{TOPIC.removeprefix('dataset:')}:price", "--formulas")
+    (head, *rows) = found.stdout.splitlines()
+    assert head.split()[-1] == "FORMULA"
+    assert [row.split()[-1] for row in rows if node in row] == ["cast"]
+    told = lab.json("impact", f"datasetField:{TOPIC.removeprefix('dataset:')}:price", "--formulas")
+    assert [i["formulas"] for i in told["items"] if i["nodeId"] == node] == [["cast"]]
 
 
 def test_the_columns_of_a_dataset_each_have_a_tree(lab: Lab) -> None:

@@ -31,6 +31,7 @@ DAILY = (WAREHOUSE, "warehouse/default/supplier_stats")
 PLACES = {"orders": ORDERS, "stats": STATS, "table": TABLE}
 
 IDENTITY, CAST, SUM = "IDENTITY", "TRANSFORMATION", "AGGREGATION"
+_FORMULAS = {CAST: "cast({} AS decimal(10,2))", SUM: "sum({})"}
 GROUP, WINDOW, FILTER = "GROUP_BY", "WINDOW", "FILTER"
 INDIRECT = {GROUP, WINDOW, FILTER, "SORT", "JOIN", "CONDITIONAL"}
 
@@ -102,7 +103,8 @@ def _inputs(given: list[tuple[str, str, str]]) -> list[Event]:
     found: dict[tuple[str, str], list[Event]] = {}
     for source, field, effect in given:
         kind = "INDIRECT" if effect in INDIRECT else "DIRECT"
-        step = {"type": kind, "subtype": effect, "description": "", "masking": False}
+        formula = _FORMULAS.get(effect, "").format(field)
+        step = {"type": kind, "subtype": effect, "description": formula, "masking": False}
         found.setdefault((source, field), []).append(step)
     return [
         {

@@ -47,6 +47,15 @@ def test_indirect_influences_are_hidden_until_asked_for(page: Page) -> None:
     expect(page.locator(".column-edge.indirect")).to_have_count(2)
 
 
+def test_the_expression_that_makes_a_column_is_on_its_edge_and_in_the_panel(page: Page) -> None:
+    page.goto(lineage(column=field_id(lab.DAILY, "total_price")))
+    expect(page.locator(".column-edge .formula").first).to_be_visible()
+    on_edges = page.locator(".column-edge .formula").all_text_contents()
+    assert "total_price = sum(price)" in on_edges
+    assert "price = cast(price AS decimal(10,2))" in on_edges
+    expect(page.locator(".panel .formula").first).to_have_text("total_price = sum(price)")
+
+
 def test_columns_open_in_place_and_what_stands_elsewhere_stays(page: Page) -> None:
     page.goto("/lineage")
     before = node(page, STATS_JOB).bounding_box()

@@ -1,6 +1,6 @@
 """Builds OpenLineage facets out of what capture knows."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -42,7 +42,9 @@ class Written(Struct, frozen=True):
 
 
 Datasets = Mapping[int, tuple[Dataset, ...]]
-Columns = Iterable[tuple[str, frozenset[Edge]]]
+Columns = Iterable[tuple[str, frozenset[Edge], str]]  # name, inputs, formula
+Told = Callable[[Edge], str]
+_OF_ROWS = frozenset({Effect.FILTER, Effect.JOIN, Effect.GROUP_BY, Effect.SORT})
 
 
 def facet(schema: str, **fields: Any) -> dict[str, Any]:
@@ -121,18 +123,28 @@ def batch_progress(written: Written) -> dict[str, Any]:
 
 
 def column_lineage(
-    columns: Columns, rows: frozenset[Edge], datasets: Datasets
+    columns: Columns,
+    rows: frozenset[Edge],
+    datasets: Datasets,
+    conditions: Mapping[Edge, str],
 ) -> dict[str, Any] | None:
-    """The columnLineage facet: each column with its inputs, those that decide rows included."""
+    """The columnLineage facet: each column with its inputs, those that decide rows included.
+
+    `conditions` are the expressions by which edges decide about rows.
+    """
     listed = list(columns)
-    own = {name: _inputs(edges - rows, datasets) for name, edges in listed}
-    common = _inputs(rows, datasets)
+    told = {name: _teller(formula, rows, conditions) for name, _, formula in listed}
+    own = {name: _inputs(edges - rows, datasets, told[name]) for name, edges, _ in listed}
+    common = _inputs(rows, datasets, _teller("", rows, conditions))
     if not common and not any(own.values()):
         return None
     if len(listed) * len(common) > _MOST_ENTRIES:
         fields = {name: {"inputFields": inputs} for name, inputs in own.items()}
         return facet(SCHEMAS["ColumnLineageDatasetFacet"], fields=fields, dataset=common)
-    fields = {name: {"inputFields": _inputs(edges | rows, datasets)} for name, edges in listed}
+    fields = {
+        name: {"inputFields": _inputs(edges | rows, datasets, told[name])}
+        for name, edges, _ in listed
+    }
     return facet(SCHEMAS["ColumnLineageDatasetFacet"], fields=fields)
 
 
@@ -183,7 +195,18 @@ def lease(seconds: float) -> dict[str, Any]:
     return own_facet("lease", seconds=seconds)
 
 
-def _inputs(edges: Iterable[Edge], datasets: Datasets) -> list[dict[str, Any]]:
+def _teller(formula: str, rows: frozenset[Edge], conditions: Mapping[Edge, str]) -> Told:
+    """Tells of each input of a column by which expression it takes part."""
+
+    def tell(edge: Edge) -> str:
+        if edge in rows or edge.effect in _OF_ROWS:
+            return conditions.get(edge, "")
+        return "" if edge.effect is Effect.IDENTITY else formula
+
+    return tell
+
+
+def _inputs(edges: Iterable[Edge], datasets: Datasets, told: Told) -> list[dict[str, Any]]:
     grouped: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for edge in sorted(edges, key=lambda e: (e.origin, e.effect.name, e.masking)):
         for dataset, field, effect in _behind(edge, datasets):
@@ -192,7 +215,7 @@ def _inputs(edges: Iterable[Edge], datasets: Datasets) -> list[dict[str, Any]]:
             entry = {
                 "type": kind,
                 "subtype": subtype,
-                "description": "",
+                "description": told(edge),
                 "masking": edge.masking,
             }
             known = grouped.setdefault(key, [])

@@ -36,6 +36,10 @@ def lineage(
     columns: Annotated[
         bool, typer.Option("--columns", help="Follow columns, and show how each is transformed.")
     ] = False,
+    formulas: Annotated[
+        bool,
+        typer.Option("--formulas", help="With columns: show the expression that makes each."),
+    ] = False,
     as_of: Annotated[
         str | None,
         typer.Option(
@@ -60,9 +64,11 @@ def lineage(
     ways = [way for way, wanted in zip(Way, (upstream, downstream), strict=True) if wanted]
     with Client(server) as client:
         found = resolve(client, node)
-        look = _columns if columns or found.kind is NodeKind.FIELD else _nodes
         # One step further than is shown tells what lies beyond.
-        picture = look(client, found, depth + 1, at)
+        if columns or formulas or found.kind is NodeKind.FIELD:
+            picture = _columns(client, found, depth + 1, at, formulas=formulas)
+        else:
+            picture = _nodes(client, found, depth + 1, at)
     if not picture.starts:
         note(f"there is no column lineage of {found.kind}:{found.rest}")
     (_write if as_json else _draw)(picture, ways or [*Way], depth)
@@ -77,7 +83,9 @@ def _nodes(client: "Client", node: NodeId, depth: int, at: str | None) -> "Pictu
     return NodePicture(start if start in nodes else shown_id(client, node), nodes)
 
 
-def _columns(client: "Client", node: NodeId, depth: int, at: str | None) -> "Picture":
+def _columns(
+    client: "Client", node: NodeId, depth: int, at: str | None, *, formulas: bool
+) -> "Picture":
     from headwater.cli import pictures
     from headwater.cli.resolve import shown_id
 
@@ -90,7 +98,7 @@ def _columns(client: "Client", node: NodeId, depth: int, at: str | None) -> "Pic
         starts = pictures.starts_in_dataset(nodes, dataset.id)
     elif node.kind is NodeKind.JOB and (job := client.job(node)):
         starts = pictures.starts_of_job(nodes, job.id)
-    return pictures.ColumnPicture(starts, nodes)
+    return pictures.ColumnPicture(starts, nodes, formulas=formulas)
 
 
 def _write(picture: "Picture", ways: list[Way], depth: int) -> None:

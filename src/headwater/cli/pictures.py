@@ -82,8 +82,14 @@ class NodePicture:
 class ColumnPicture:
     """Columns around some of them, with what happens on the way."""
 
-    def __init__(self, starts: list[str], nodes: Mapping[str, tuple[FieldNode, Raw]]) -> None:
-        self.starts = starts
+    def __init__(
+        self,
+        starts: list[str],
+        nodes: Mapping[str, tuple[FieldNode, Raw]],
+        *,
+        formulas: bool = False,
+    ) -> None:
+        self.starts, self._formulas = starts, formulas
         self._nodes = {key: node for key, (node, _) in nodes.items()}
         self.raws = {key: raw for key, (_, raw) in nodes.items()}
         self._steps = {
@@ -106,9 +112,10 @@ class ColumnPicture:
         return _line("column", f"{data.dataset}.{data.field}", None, data.namespace, *words)
 
     def step(self, origin: str, destination: str) -> Text:
-        """What happens, and by which job."""
+        """What happens, and by which job; on demand with the expression that does it."""
         given = self._steps[origin, destination]
-        told = Text(", ").join(_steps_of(given))
+        field = self._nodes[destination].data.field if self._formulas else None
+        told = Text(", ").join(_step(one, field) for one in _steps_of(given))
         if given.job:
             told.append(f"{' · ' if told else ''}by {escaped(given.job.name)}", style="dim")
         return told
@@ -143,7 +150,14 @@ def _id(given: InputField) -> str:
     return str(FieldName(given.namespace, given.dataset, given.field))
 
 
-def _steps_of(given: InputField) -> list[Text]:
+def formulas_of(node: FieldNode) -> list[str]:
+    """The expressions that make the values of a column."""
+    steps = [step for given in node.data.input_fields for step in _steps_of(given)]
+    told = (_flat(step.description or "") for step in steps if step.type != "INDIRECT")
+    return [*dict.fromkeys(text for text in told if text)]
+
+
+def _steps_of(given: InputField) -> list[Transformation]:
     told = given.transformations
     if not told and given.transformation_type:
         told = [
@@ -151,10 +165,11 @@ def _steps_of(given: InputField) -> list[Text]:
                 subtype=given.transformation_type, description=given.transformation_description
             )
         ]
-    return [_step(one) for one in told]
+    return told
 
 
-def _step(one: Transformation) -> Text:
+def _step(one: Transformation, field: str | None) -> Text:
+    """A step in words; with its formula where the field that it makes is given."""
     word = (one.subtype or one.type or "").upper()
     is_indirect = (one.type or "").upper() == "INDIRECT"
     sign, name = _STEPS.get(word, ("", word.lower().replace("_", " ")))
@@ -163,11 +178,11 @@ def _step(one: Transformation) -> Text:
     text = Text(f"{sign} {name}".strip(), style="magenta" if is_indirect else "blue")
     if one.masking:
         text.append(", masked")
-    if one.description:
-        text.append(f": {_short(one.description)}", style="dim")
+    if one.description and field is not None:
+        formula = _flat(one.description)
+        text.append(f": {formula if is_indirect else f'{field} = {formula}'}", style="dim")
     return text
 
 
-def _short(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 1]}…"
+def _flat(text: str) -> str:
+    return escaped(" ".join(text.split()))

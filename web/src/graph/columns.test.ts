@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { deedOf, light, readColumns, withPath } from "./columns";
+import { deedOf, formulaOf, light, readColumns, withPath } from "./columns";
 import { columnsOf, graphOf, step } from "./making";
 
 const IDENTITY = step("DIRECT", "IDENTITY");
@@ -62,4 +62,22 @@ test("the strongest step names what happened", () => {
   expect(deedOf([GROUP])).toEqual({ deed: "indirect", sign: "G", word: "group by" });
   expect(deedOf([GROUP, IDENTITY]).deed).toBe("identity");
   expect(deedOf([], "TRANSFORMATION").sign).toBe("ƒ");
+});
+
+test("an edge has the expression that made it, over the names of its origins", () => {
+  const told = { ...SUM, description: "sum(price)" };
+  const kept = { ...GROUP, description: "supplier" };
+  const graph = readColumns(
+    columnsOf({
+      "orders.price": [],
+      "orders.supplier": [],
+      "stats.total": [
+        ["orders.price", told],
+        ["orders.supplier", kept],
+      ],
+      "stats.plain": [["orders.price", IDENTITY]],
+    }),
+  );
+  const formulas = graph.edges.map((edge) => formulaOf(edge, edge.to.split(":")[3] ?? ""));
+  expect(formulas).toEqual(["total = sum(price)", "supplier", ""]);
 });

@@ -88,6 +88,21 @@ export function deedOf(
   return { deed, sign: SIGNS[deed], word: deed };
 }
 
+/** The expression on an edge: `total = sum(price)`; of an indirect one the condition alone. */
+export function formulaOf(edge: ColumnEdge, field: string): string {
+  const told = (isIndirect: boolean) => [
+    ...new Set(
+      edge.steps
+        .filter((step) => (step.type === "INDIRECT") === isIndirect)
+        .map((step) => step.description)
+        .filter(Boolean),
+    ),
+  ];
+  const direct = told(false);
+  if (direct.length > 0) return `${field} = ${direct.join("; ")}`;
+  return edge.deed === "indirect" ? told(true).join("; ") : "";
+}
+
 export interface Lit {
   /** Columns on the path, with how many steps they are away: less than 0 upstream. */
   columns: Map<string, number>;

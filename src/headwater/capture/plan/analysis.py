@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from headwater.capture.plan.formulas import short
 from headwater.capture.plan.lineage import Column, Edge, Edges, Effect, Note, Relation
 from headwater.capture.plan.reader import ExpressionRule, Ids, Reader, RelationRule, moved
 from headwater.capture.plan.reader import opaque as opaque_relation
@@ -49,6 +50,7 @@ class PlanLineage(Struct, frozen=True):
     write: str | None = None
     row_notes: frozenset[Note] = frozenset()
     adopted: frozenset[Ids] = frozenset()
+    conditions: Mapping[Edge, str] = {}
 
     @property
     def ids(self) -> Ids:
@@ -103,6 +105,7 @@ def analyze(plan: str | Node, handed: "Mapping[Ids, PlanLineage] | None" = None)
         writes.kind_of(root),
         reader.row_notes,
         frozenset(reader.adopted),
+        {edge: short("; ".join(texts)) for edge, texts in reader.conditions.items()},
     )
 
 

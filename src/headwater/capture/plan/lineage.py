@@ -5,6 +5,9 @@ from enum import Enum
 from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
+
+from headwater.capture.plan.formulas import either
 
 
 class Effect(Enum):
@@ -60,7 +63,8 @@ class Column(Struct, frozen=True):
     `fields` are a struct's, kept apart as long as they can be; arrays are seen as their
     element. `edges` are what the whole value depends on beyond its fields. A `decoded`
     column is a payload whose fields are those of the topic, named when they are asked for.
-    `texts` are the constants that the value may be, where the query writes them out.
+    `texts` are the constants that the value may be, where the query writes them out. `formula`
+    is the expression that makes the value, over the names of source fields.
     """
 
     edges: Edges = NO_EDGES
@@ -68,6 +72,7 @@ class Column(Struct, frozen=True):
     notes: frozenset[Note] = NO_NOTES
     decoded: bool = False
     texts: frozenset[str] = frozenset()
+    formula: str = ""
 
     def flat(self) -> Edges:
         """Every edge of the value, those of its fields included; no field is the whole."""
@@ -85,13 +90,14 @@ class Column(Struct, frozen=True):
     def field(self, name: str) -> "Column":
         """The column of one field of this struct."""
         if self.decoded:
-            return Column(frozenset(_decode(self.edges, name)), notes=self.notes)
+            return Column(frozenset(_decode(self.edges, name)), notes=self.notes, formula=name)
         if self.fields is None:
             return self.through(Effect.TRANSFORMATION)
         found = self.fields.get(name) or self._field_ignoring_case(name)
         if found is None:
             return self.through(Effect.TRANSFORMATION)
-        return Column(found.edges | self.edges, found.fields, found.notes | self.notes)
+        edges, notes = found.edges | self.edges, found.notes | self.notes
+        return Column(edges, found.fields, notes, formula=found.formula)
 
     def through(self, effect: Effect, *, masking: bool = False) -> "Column":
         """The value after a function: no longer a struct, its edges changed by `effect`."""
@@ -100,30 +106,35 @@ class Column(Struct, frozen=True):
     def apply(self, effect: Effect) -> "Column":
         """The value after a function that leaves a struct's fields apart."""
         fields = {n: c.apply(effect) for n, c in self.fields.items()} if self.fields else None
-        return Column(changed(self.edges, effect), fields, self.notes, self.decoded)
+        edges = changed(self.edges, effect)
+        return Column(edges, fields, self.notes, self.decoded, formula=self.formula)
 
     def with_edges(self, edges: Edges) -> "Column":
         """The same value, also depending on `edges`."""
         if edges <= self.edges:
             return self
-        return Column(self.edges | edges, self.fields, self.notes, self.decoded, self.texts)
+        return replace(self, edges=self.edges | edges)
 
     def with_texts(self, texts: frozenset[str]) -> "Column":
         """The same value, which may also be one of these constants."""
         if texts <= self.texts:
             return self
-        return Column(self.edges, self.fields, self.notes, self.decoded, self.texts | texts)
+        return replace(self, texts=self.texts | texts)
 
     def with_note(self, note: Note) -> "Column":
         """The same value with `note` on it."""
-        return Column(self.edges, self.fields, self.notes | {note}, self.decoded)
+        return replace(self, notes=self.notes | {note}, texts=frozenset())
+
+    def with_formula(self, formula: str) -> "Column":
+        """The same value, with the expression that makes it."""
+        return self if formula == self.formula else replace(self, formula=formula)
 
     def named(self, names: Iterable[str]) -> "Column":
         """A decoded payload with its fields spelled out; any other column unchanged."""
         if not self.decoded:
             return self
         fields = {name: self.field(name) for name in names}
-        return Column(fields=fields, notes=self.notes) if fields else self
+        return Column(fields=fields, notes=self.notes, formula=self.formula) if fields else self
 
     def _field_ignoring_case(self, name: str) -> "Column | None":
         folded = name.casefold()
@@ -174,19 +185,21 @@ def merge(columns: Iterable[Column]) -> Column:
     """One column that may be any of `columns`, as in a union or the branches of a condition."""
     listed = list(columns)
     texts = frozenset[str]().union(*(c.texts for c in listed))
+    formula = either([c.formula for c in listed])
     parts = [c for c in listed if c.edges or c.fields or c.notes]
     if not parts:
-        return Column(texts=texts)
+        return Column(texts=texts, formula=formula)
     if len(parts) == 1:
-        return parts[0].with_texts(texts)
+        return parts[0].with_texts(texts).with_formula(formula)
     edges = NO_EDGES.union(*(c.edges for c in parts))
     notes = NO_NOTES.union(*(c.notes for c in parts))
     if all(c.decoded for c in parts):
-        return Column(edges, notes=notes, decoded=True)
+        return Column(edges, notes=notes, decoded=True, formula=formula)
     shapes = [c.fields for c in parts if c.fields]
     if len(shapes) < len(parts):
-        return Column(NO_EDGES.union(*(c.flat() for c in parts)), notes=notes, texts=texts)
-    return Column(edges, _merge_fields(shapes), notes)
+        flat = NO_EDGES.union(*(c.flat() for c in parts))
+        return Column(flat, notes=notes, texts=texts, formula=formula)
+    return Column(edges, _merge_fields(shapes), notes, formula=formula)
 
 
 def _changed(edges: Iterable[Edge], effect: Effect, masking: bool) -> Iterator[Edge]:

@@ -7,8 +7,12 @@ on everything below it, and is noted by name.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from msgspec.structs import replace
+
+from headwater.capture.plan.formulas import FIELDS, SAME, bare, field_name, formula
 from headwater.capture.plan.lineage import (
     Column,
+    Edge,
     Edges,
     Effect,
     Note,
@@ -88,6 +92,7 @@ class Reader:
         self.handed: Mapping[Ids, tuple[tuple[Source, ...], Relation]] = {}
         self.adopted: set[Ids] = set()
         self.row_notes: frozenset[Note] = frozenset()
+        self.conditions: dict[Edge, dict[str, None]] = {}
 
     def relation(self, plan: Node, outer: Scope | None = None) -> Relation:
         """What a plan puts out."""
@@ -102,15 +107,19 @@ class Reader:
         """Where an expression's value comes from."""
 
         def visit(node: Node, inputs: tuple[Column, ...]) -> Column:
-            rule = self.expression_rules.get(node.type_name)
-            if rule is not None:
-                return rule(self, node, inputs, scope)
-            column = merge(c.through(Effect.TRANSFORMATION) for c in inputs)
-            if node.package.startswith(_CATALYST):
-                return column
-            return column.with_note(Note("unknown", node.type_name))
+            column = self._value(node, inputs, scope)
+            return column.with_formula(_formula(node, inputs, column))
 
         return fold(expression, visit, self._eager_children)
+
+    def _value(self, node: Node, inputs: tuple[Column, ...], scope: Scope) -> Column:
+        rule = self.expression_rules.get(node.type_name)
+        if rule is not None:
+            return rule(self, node, inputs, scope)
+        column = merge(c.through(Effect.TRANSFORMATION) for c in inputs)
+        if node.package.startswith(_CATALYST):
+            return column
+        return column.with_note(Note("unknown", node.type_name))
 
     def columns(self, expressions: Iterable[Node], scope: Scope) -> Column:
         """Where several values together come from."""
@@ -121,9 +130,15 @@ class Reader:
 
     def edges(self, expressions: Iterable[Node], scope: Scope, effect: Effect) -> Edges:
         """The edges of expressions that decide about rows, with the effect they have."""
-        column = self.columns(expressions, scope)
-        self.row_notes |= column.notes
-        return changed(column.edges, effect)
+        edges: Edges = frozenset()
+        for expression in expressions:
+            column = self.column(expression, scope)
+            self.row_notes |= column.all_notes()
+            found = changed(column.flat(), effect)
+            for edge in found:
+                self.conditions.setdefault(edge, {})[bare(column.formula)] = None
+            edges |= found
+        return edges
 
     def source(self, node: Node) -> Relation:
         """What a leaf that reads a dataset puts out."""
@@ -152,6 +167,18 @@ class Reader:
 
     def _eager_children(self, node: Node) -> tuple[Node, ...]:
         return () if node.type_name in self.lazy else node.children
+
+
+def _formula(node: Node, inputs: tuple[Column, ...], column: Column) -> str:
+    """The text of an expression, from those of its arguments."""
+    if node.type_name in SAME:
+        return column.formula or (inputs[0].formula if inputs else str(node.get("name") or ""))
+    if node.type_name in FIELDS:
+        return column.formula or f"{inputs[0].formula}.{field_name(node)}"
+    origins: tuple[str, ...] = ()
+    if node.type_name == "PreciseTimestampConversion":
+        origins = tuple({edge.origin.field for edge in column.edges})
+    return formula(node, [one.formula for one in inputs], origins)
 
 
 RelationRule = Callable[[Reader, Node, tuple[Relation, ...], Scope | None], Relation]
@@ -219,7 +246,7 @@ def _moved(column: Column, places: Sequence[int]) -> Column:
     fields = None
     if column.fields is not None:
         fields = {name: _moved(field, places) for name, field in column.fields.items()}
-    return Column(_moved_edges(column.edges, places), fields, column.notes, column.decoded)
+    return replace(column, edges=_moved_edges(column.edges, places), fields=fields)
 
 
 def _moved_edges(edges: Edges, places: Sequence[int]) -> Edges:

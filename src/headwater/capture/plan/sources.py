@@ -76,7 +76,10 @@ def relation_of(source: Source, index: int) -> Relation:
         (
             field_id,
             field.name,
-            Column(frozenset({Edge(_origin(index, field, payloads), Effect.IDENTITY)})),
+            Column(
+                frozenset({Edge(_origin(index, field, payloads), Effect.IDENTITY)}),
+                formula=field.name,
+            ),
         )
         for field_id, field in zip(source.ids, source.fields, strict=True)
     )
@@ -86,7 +89,9 @@ def relation_of(source: Source, index: int) -> Relation:
 def made_up(node: Node) -> Relation:
     """What a leaf without a dataset puts out: columns that come from nowhere."""
     output = node.trees("output")
-    return Relation(tuple((expr_id(a), str(a.get("name")), Column()) for a in output))
+    return Relation(
+        tuple((expr_id(a), str(a.get("name")), Column(formula=str(a.get("name")))) for a in output)
+    )
 
 
 def expr_id(node: Node) -> int:

@@ -15,6 +15,7 @@ from headwater.capture.datasets.trimming import Trimmer, merge, trim
 from headwater.capture.events import Event
 from headwater.capture.plan import PlanLineage, analyze
 from headwater.capture.plan.analysis import through_python
+from headwater.capture.plan.formulas import bare
 from headwater.capture.plan.lineage import Column, Edge
 from headwater.capture.plan.reader import Ids
 from headwater.capture.plan.sources import Field
@@ -58,8 +59,11 @@ class Described(Struct, frozen=True):
         """The output datasets of an event, with their column lineage."""
         if not self.written:
             return []
-        columns = [(name, self.lineage.inputs(c)) for name, c in self.columns()]
-        lineage = facets.column_lineage(columns, self.lineage.relation.rows, self.datasets)
+        known = self.lineage
+        columns = [(name, known.inputs(c), bare(c.formula)) for name, c in self.columns()]
+        lineage = facets.column_lineage(
+            columns, known.relation.rows, self.datasets, known.conditions
+        )
         return [facets.output_json(one, columnLineage=lineage) for one in self.written]
 
     def columns(self) -> list[tuple[str, Column]]:

@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import { jobId } from "../../api/names";
 import { Icon } from "../../components/Icon";
 import { Empty, Waiting } from "../../components/Told";
-import type { ColumnEdge } from "../../graph/columns";
+import { type ColumnEdge, formulaOf } from "../../graph/columns";
 import { Section } from "./PanelParts";
 import { useView } from "./state";
 import type { Scene } from "./useScene";
@@ -79,7 +79,8 @@ function Steps({ title, edges, end, scene }: StepsProps) {
         {edges.map((edge) => {
           const column = scene.columns?.columns.get(edge[end]);
           const other = scene.columns?.columns.get(edge[end === "from" ? "to" : "from"]);
-          const texts = [...new Set(edge.steps.map((step) => step.description).filter(Boolean))];
+          const target = scene.columns?.columns.get(edge.to);
+          const formula = formulaOf(edge, target?.field ?? "");
           return (
             <li key={`${edge.from}\n${edge.to}`} className={edge.deed}>
               <span className="sign" aria-hidden="true">
@@ -94,11 +95,10 @@ function Steps({ title, edges, end, scene }: StepsProps) {
                   {column?.datasetName}.<strong>{column?.field}</strong>
                 </button>
                 <small>
-                  {edge.word}
-                  {texts.length > 0 && `: ${texts.join("; ")}`} {end === "from" ? "into" : "of"}{" "}
-                  {other?.field}
+                  {edge.word} {end === "from" ? "into" : "of"} {other?.field}
                   {edge.jobName && <JobName edge={edge} />}
                 </small>
+                {formula && <code className="formula">{formula}</code>}
               </div>
             </li>
           );

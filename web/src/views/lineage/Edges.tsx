@@ -1,6 +1,6 @@
 // The edges of the graph, beneath its nodes; columns' edges where a column is lit.
 import { memo } from "react";
-import type { ColumnEdge } from "../../graph/columns";
+import { type ColumnEdge, formulaOf } from "../../graph/columns";
 import { MARK_SIGN, type Marks } from "../../graph/diff";
 import { curve, thickness } from "../../graph/geometry";
 import { edgeKey, type GraphEdge } from "../../graph/model";
@@ -10,6 +10,8 @@ import type { Drawn, Picture } from "./draw";
 import type { Scene } from "./useScene";
 
 const SIGN_AT = 16; // how far before a card an edge's sign stands
+const FORMULA_AT = 30; // how far before it the expression ends
+const LONGEST = 40; // characters of an expression on an edge; the panel has all of it
 
 interface Ends {
   from: Point;
@@ -87,12 +89,21 @@ function TableEdge({
   );
 }
 
-function ColumnLine({ ends, edge }: { ends: Ends; edge: ColumnEdge }) {
+interface LineProps {
+  ends: Ends;
+  edge: ColumnEdge;
+  formula: string;
+  /** Whether the expression is written on the edge: once for each column that it makes. */
+  isTold: boolean;
+}
+
+function ColumnLine({ ends, edge, formula, isTold }: LineProps) {
   const { to } = ends;
   const isPlain = edge.deed === "identity";
+  const shown = formula.length > LONGEST ? `${formula.slice(0, LONGEST - 1)}…` : formula;
   return (
     <g className={`column-edge ${edge.deed}`}>
-      <title>{edge.word}</title>
+      <title>{formula ? `${edge.word}: ${formula}` : edge.word}</title>
       <path d={curve(ends.from, to)} />
       <circle cx={to.x} cy={to.y} r="3" />
       <circle cx={ends.from.x} cy={ends.from.y} r="3" />
@@ -103,6 +114,11 @@ function ColumnLine({ ends, edge }: { ends: Ends; edge: ColumnEdge }) {
             {edge.sign}
           </text>
         </>
+      )}
+      {isTold && (
+        <text className="formula" x={to.x - FORMULA_AT} y={to.y - 5}>
+          {shown}
+        </text>
       )}
     </g>
   );
@@ -116,6 +132,7 @@ interface LayerProps {
 
 function EdgeLayer({ picture, scene, isLarge }: LayerProps) {
   usePulseCount();
+  const told = new Set<string>(); // expressions that are written already
   return (
     <svg className="edges" aria-hidden="true">
       {(isLarge ? [] : scene.graph.edges).map((edge) => (
@@ -128,7 +145,13 @@ function EdgeLayer({ picture, scene, isLarge }: LayerProps) {
       ))}
       {scene.lit?.edges.map((edge) => {
         const ends = columnEnds(picture, scene, edge);
-        return ends && <ColumnLine key={`${edge.from}\n${edge.to}`} ends={ends} edge={edge} />;
+        if (!ends) return null;
+        const field = scene.columns?.columns.get(edge.to)?.field ?? "";
+        const formula = edge.deed === "indirect" ? "" : formulaOf(edge, field);
+        const isTold = formula !== "" && !told.has(`${edge.to}\n${formula}`);
+        told.add(`${edge.to}\n${formula}`);
+        const key = `${edge.from}\n${edge.to}`;
+        return <ColumnLine key={key} ends={ends} edge={edge} formula={formula} isTold={isTold} />;
       })}
     </svg>
   );
