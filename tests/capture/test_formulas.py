@@ -41,6 +41,11 @@ FORMULAS = {
     "select max(ts) > date'2026-01-02' as x from orders": (
         "max(ts) > cast(DATE '2026-01-02' AS timestamp)"
     ),
+    "df = topic.selectExpr(\"cast(get_json_object(value, '$.price') as double) * 2 as x\")": (
+        "cast(price AS double) * 2"
+    ),
+    "df = topic.select(F.from_json(F.col('value').cast('string'), 'n int').alias('r'))"
+    ".selectExpr('r.n + 1 as x')": "n + 1",
     "df = table('orders').groupBy(F.window('ts', '5 seconds')).count().select('window.start')": (
         "window(ts)"
     ),

@@ -58,6 +58,8 @@ SAME = frozenset(
 
 # Fields of structs, where the rule that read them knows of none.
 FIELDS = frozenset({"GetStructField", "GetArrayStructFields"})
+# Keys of JSON, which are fields of the record that it holds.
+PATHS = frozenset({"GetJsonObject", "VariantGet"})
 
 
 def field_name(node: Node) -> str:

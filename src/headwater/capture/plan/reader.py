@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from headwater.capture.plan.formulas import FIELDS, SAME, bare, field_name, formula
+from headwater.capture.plan.formulas import FIELDS, PATHS, SAME, bare, field_name, formula
 from headwater.capture.plan.lineage import (
     Column,
     Edge,
@@ -175,6 +175,8 @@ def _formula(node: Node, inputs: tuple[Column, ...], column: Column) -> str:
         return column.formula or (inputs[0].formula if inputs else str(node.get("name") or ""))
     if node.type_name in FIELDS:
         return column.formula or f"{inputs[0].formula}.{field_name(node)}"
+    if column.formula and (node.type_name in PATHS or (inputs and inputs[0].decoded)):
+        return column.formula  # a field of a record: named by what the record has
     origins: tuple[str, ...] = ()
     if node.type_name == "PreciseTimestampConversion":
         origins = tuple({edge.origin.field for edge in column.edges})
