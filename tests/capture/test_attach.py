@@ -406,6 +406,8 @@ def test_batch_write_tells_the_snapshot_that_it_made(
     assert told == [str(row[0]) for row in made.collect()]
     told = [e["run"]["facets"]["headwater_progress"]["snapshots"] for e in ends]
     assert told == [[str(row[0])] for row in made.collect()]
+    # The rewriting in between is a commit, too.
+    assert [e["run"]["facets"]["headwater_progress"]["sequence"] for e in ends] == [1, 2, 4]
 
 
 def test_row_level_changes_name_their_columns(spark: SparkSession, captured: Receiver) -> None:

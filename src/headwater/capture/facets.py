@@ -39,6 +39,7 @@ class Written(Struct, frozen=True):
     size: int | None = None
     files: int | None = None
     snapshot: str | None = None
+    sequence: int | None = None
 
 
 Datasets = Mapping[int, tuple[Dataset, ...]]
@@ -119,7 +120,8 @@ def with_written(output: Event, written: Written) -> Event:
 def batch_progress(written: Written) -> dict[str, Any]:
     """How far a batch write came, at its end: all it wrote, and the snapshot that holds it."""
     snapshots = [written.snapshot] if written.snapshot else []
-    return own_facet("progress", rows=written.rows or 0, snapshots=snapshots, sources=[])
+    told = {} if written.sequence is None else {"sequence": written.sequence}
+    return own_facet("progress", rows=written.rows or 0, snapshots=snapshots, sources=[], **told)
 
 
 def column_lineage(

@@ -29,6 +29,7 @@ def written(execution: Java, table: Java | None, application_id: str, duration_n
         _number(summary.get("added-files-size")),
         _number(summary.get("added-data-files")),
         str(found[0].snapshotId()),
+        int(found[0].sequenceNumber()),
     )
 
 
