@@ -2,7 +2,13 @@
 
 from typing import Any
 
+from headwater.openlineage.times import parse_moment
+from headwater.server.settings import DEFAULT_ALIASES
+from headwater.server.store.aliases import AliasRules
+from headwater.server.store.prune import prune
+from headwater.server.store.store import Store
 from server.api import Api
+from server.conftest import OpenApi
 from server.events import Event, comes_from, dataset, facet, lineage, minute, parent, run_event
 from server.tables import FOREVER, rows, when
 
@@ -120,3 +126,19 @@ def test_the_parent_counts_that_a_runs_first_event_names(api: Api) -> None:
     api.send(start)
     assert api.inputs("app.insert.t") == ["a", "b"]
     assert _sources(api) == ["a", "b"]
+
+
+def test_writes_of_an_application_still_add_up_when_old_runs_were_deleted(
+    store_url: str, open_api: OpenApi
+) -> None:
+    """Another run of the same parent goes on, in order and late."""
+    with open_api(store_url) as api:
+        api.send(*(_write(at, "ab"[at % 2], under="notebook") for at in range(1, 9)))
+    store = Store(store_url, AliasRules(DEFAULT_ALIASES))
+    assert prune(store, parse_moment(minute(20))).runs == 4
+    store.close()
+    with open_api(store_url) as api:
+        api.send(_write(30, "c", under="notebook"))
+        assert api.inputs("app.insert.t") == _sources(api) == ["a", "b", "c"]
+        api.send(_write(25, "d", under="notebook"))
+        assert api.inputs("app.insert.t") == _sources(api) == ["a", "b", "c", "d"]
