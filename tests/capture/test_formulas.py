@@ -17,7 +17,7 @@ FORMULAS = {
     "select count(distinct item) as x from orders": "count(DISTINCT item)",
     "select upper(trim(item)) as x from orders": "upper(trim(item))",
     "select case when qty > 1 then price else 0 end as x from orders": (
-        "CASE WHEN qty > 1 THEN price ELSE 0.0 END"
+        "CASE WHEN qty > 1 THEN price ELSE 0 END"
     ),
     "select avg(price) over (partition by item order by ts desc) as x from orders": (
         "avg(price) OVER (PARTITION BY item ORDER BY ts DESC)"
@@ -41,7 +41,8 @@ FORMULAS = {
     "select max(ts) > date'2026-01-02' as x from orders": (
         "max(ts) > cast(DATE '2026-01-02' AS timestamp)"
     ),
-    "df = topic.selectExpr(\"cast(get_json_object(value, '$.price') as double) * 2 as x\")": (
+    "df = topic.selectExpr('cast(value as string) as v')"
+    """.selectExpr("cast(get_json_object(v, '$.price') as double) * 2 as x")""": (
         "cast(price AS double) * 2"
     ),
     "df = topic.select(F.from_json(F.col('value').cast('string'), 'n int').alias('r'))"

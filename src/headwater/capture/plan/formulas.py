@@ -8,14 +8,12 @@ not shown: they may be salts and keys.
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from headwater.capture.plan.tree import Node
 
 LONGEST = 240  # characters of a formula
 _LONGEST_LITERAL = 60
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _PLAIN = frozenset({"byte", "short", "integer", "long", "float", "double"})
@@ -111,11 +109,8 @@ def _literal(node: Node, _: Sequence[str]) -> str:
     if value is None:
         return "NULL"
     text = str(value)
-    if kind == "date" and _is_number(text):
-        return f"DATE '{date(1970, 1, 1) + timedelta(days=int(text))}'"
-    if kind in ("timestamp", "timestamp_ntz") and _is_number(text):
-        moment = _EPOCH + timedelta(microseconds=int(text))
-        return f"TIMESTAMP '{moment.isoformat(' ').removesuffix('+00:00')}'"
+    if kind in ("date", "timestamp", "timestamp_ntz"):
+        return f"{kind.partition('_')[0].upper()} '{text}'"
     if kind != "string":
         return text[:_LONGEST_LITERAL]
     cut = text if len(text) <= _LONGEST_LITERAL else f"{text[: _LONGEST_LITERAL - 1]}…"
@@ -123,14 +118,10 @@ def _literal(node: Node, _: Sequence[str]) -> str:
     return f"'{quoted}'"
 
 
-def _is_number(text: str) -> bool:
-    return text.lstrip("-").isdigit() and len(text) < 17
-
-
 def _cast(node: Node, arguments: Sequence[str]) -> str:
-    """A cast as SQL; those between plain numbers are mostly Spark's own, and left out."""
+    """A cast as SQL; those between plain numbers or to bytes are mostly Spark's own: left out."""
     target, source = node.get("dataType"), node.children[0].get("dataType")
-    if not isinstance(target, str) or target == source:
+    if not isinstance(target, str) or target in (source, "binary"):
         return arguments[0]
     if target in _PLAIN and (source is None or source in _PLAIN):
         return arguments[0]
