@@ -42,9 +42,7 @@ FORMULAS = {
         "max(ts) > cast(DATE '2026-01-02' AS timestamp)"
     ),
     "df = topic.selectExpr('cast(value as string) as v')"
-    """.selectExpr("cast(get_json_object(v, '$.price') as double) * 2 as x")""": (
-        "cast(price AS double) * 2"
-    ),
+    """.selectExpr("cast(get_json_object(v, '$.price') as double) * 2 as x")""": ("price * 2"),
     "df = topic.select(F.from_json(F.col('value').cast('string'), 'n int').alias('r'))"
     ".selectExpr('r.n + 1 as x')": "n + 1",
     "df = table('orders').groupBy(F.window('ts', '5 seconds')).count().select('window.start')": (
