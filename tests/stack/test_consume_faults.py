@@ -82,7 +82,7 @@ class Lab:
         self.numbers = iter(range(10**9))
 
     def server(self, name: str) -> ServerProcess:
-        url = f"kafka://{self.broker}/{self.topic}?group={self.group}&session.timeout.ms=6000"
+        url = f"kafka://{self.broker}/{self.topic}?group={self.group}&session.timeout.ms=10000"
         return ServerProcess(self.store, self.folder / name, "--consume", url)
 
     def send(self, count: int, chance: random.Random) -> None:
@@ -214,9 +214,9 @@ def _stand_still(lab: Lab, one: ServerProcess, chance: random.Random) -> None:
     assert one.process is not None
     one.process.send_signal(signal.SIGSTOP)
     lab.send(_MESSAGES, chance)
-    eventually(lambda: lab.members() == 1, 120)
+    eventually(lambda: lab.members() == 1)
     one.process.send_signal(signal.SIGCONT)
-    eventually(lambda: lab.members() == 2, 120)
+    eventually(lambda: lab.members() == 2, 300)
 
 
 _FAULTS = (_read_only, _end_sessions, _kill_server, _kill_broker, _stand_still)
