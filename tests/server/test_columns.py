@@ -13,6 +13,7 @@ from server.events import (
     facet,
     job_event,
     lineage,
+    minute,
     run_event,
     schema,
 )
@@ -82,6 +83,25 @@ def test_columns_that_no_schema_has_are_not_listed_with_a_dataset(api: Api) -> N
     assert [given["field"] for given in column["inputFields"]] == ["price"]
     (listed,) = [d for d in api.get("/namespaces/db/datasets")["datasets"] if d["columnLineage"]]
     assert listed["columnLineage"] == [column]
+
+
+def test_a_column_that_only_column_lineage_names_is_followed(api: Api) -> None:
+    """Such as the columns of a dbt model that are not documented."""
+    told = lineage(id=[comes_from("raw", "id")], total=[comes_from("raw", "price")])
+    stage = dataset("stage", schema=schema("id"), columnLineage=told)
+    last = lineage(sum=[comes_from("stage", "total")])
+    mart = dataset("mart", schema=schema("id"), columnLineage=last)
+    raw = dataset("raw", schema=schema("id"))
+    for at in (1, 5):  # and again, with the same schema
+        api.send(run_event("COMPLETE", at, run=f"s{at}", job="s", inputs=[raw], outputs=[stage]))
+        api.send(run_event("COMPLETE", at + 1, run=f"m{at}", job="m", outputs=[mart]))
+    path = {field("price", "raw"), field("total", "stage"), field("sum", "mart")}
+    assert set(api.columns(field("sum", "mart"))) == path
+    assert set(api.columns(field("price", "raw"), withDownstream="true")) == path
+    assert set(api.columns(field("sum", "mart"), asOf=minute(3))) == path
+    reached = [item["nodeId"] for item in api.get("/impact", nodeId=field("price", "raw"))["items"]]
+    assert reached == [field("total", "stage"), field("sum", "mart")]
+    assert api.status("/column-lineage", nodeId=field("other", "stage")) == 404
 
 
 def test_a_mapping_whose_column_is_gone_expires_though_the_mapping_stays(api: Api) -> None:

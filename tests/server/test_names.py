@@ -206,3 +206,19 @@ def test_a_store_can_be_in_a_folder_with_spaces(tmp_path: Path) -> None:
     with open_api(f"sqlite:///{tmp_path}/a folder/über.db") as api:
         api.send(run_event())
     assert (tmp_path / "a folder" / "über.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("node", "name"),
+    [
+        ("dataset:db:a:b", "a:b"),
+        ("dataset:kafka://h:9092:a:b", "a:b"),
+        ("dataset:s3://bucket:a:b", "a:b"),
+        ("job:jobs:x:y", "x:y"),
+        ("dataset:alone", "alone"),
+    ],
+)
+def test_a_message_names_a_missing_node_by_its_whole_name(api: Api, node: str, name: str) -> None:
+    answer = api.client.get("/api/v1/lineage", params={"nodeId": node})
+    assert answer.status_code == 404
+    assert f"'{name}' not found." in answer.json()["message"]

@@ -92,7 +92,10 @@ class NodeId(NamedTuple):
         cuts = [i for i, c in enumerate(self.rest) if c == ":" and 0 < i < len(self.rest) - 1]
         scheme = self.rest.find("://")
         if scheme >= 0:
-            cuts = [i for i in cuts if i != scheme] + ([scheme] if scheme in cuts else [])
+            after = [i for i in cuts if i > scheme]
+            has_port = len(after) > 1 and self.rest[after[0] + 1 : after[1]].isdigit()
+            unlikely = {scheme, after[0]} if has_port else {scheme}
+            cuts.sort(key=lambda cut: (cut in unlikely, -cut if cut in unlikely else cut))
         for cut in cuts:
             yield self.rest[:cut], self.rest[cut + 1 :]
 

@@ -62,6 +62,13 @@ test("the strongest step names what happened", () => {
   expect(deedOf([GROUP])).toEqual({ deed: "indirect", sign: "G", word: "group by" });
   expect(deedOf([GROUP, IDENTITY]).deed).toBe("identity");
   expect(deedOf([], "TRANSFORMATION").sign).toBe("ƒ");
+  expect(deedOf([], "IDENTITY").deed).toBe("identity");
+});
+
+test("nothing is said of a transformation that its producer does not report", () => {
+  const unreported = { deed: "unreported", sign: "", word: "not reported" };
+  expect(deedOf([])).toEqual(unreported);
+  expect(deedOf([step("DIRECT", "")])).toEqual(unreported);
 });
 
 test("an edge has the expression that made it, over the names of its origins", () => {

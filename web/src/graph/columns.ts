@@ -4,7 +4,13 @@ import type { ColumnInput, ColumnLineage, Name, Transformation } from "../api/ty
 import type { DatasetNode, Graph, GraphEdge, JobNode } from "./model";
 import { linksOf, reach } from "./walk";
 
-export type Deed = "identity" | "transformation" | "aggregation" | "masked" | "indirect";
+export type Deed =
+  | "identity"
+  | "transformation"
+  | "aggregation"
+  | "masked"
+  | "indirect"
+  | "unreported";
 
 export interface ColumnEdge {
   from: string;
@@ -31,7 +37,7 @@ export interface ColumnGraph {
   edges: ColumnEdge[];
 }
 
-const SIGNS: Record<Exclude<Deed, "indirect">, string> = {
+const SIGNS: Record<Exclude<Deed, "indirect" | "unreported">, string> = {
   identity: "=",
   transformation: "ƒ",
   aggregation: "Σ",
@@ -84,7 +90,10 @@ export function deedOf(
       ? "aggregation"
       : kinds.has("TRANSFORMATION")
         ? "transformation"
-        : "identity";
+        : kinds.has("IDENTITY")
+          ? "identity"
+          : null;
+  if (!deed) return { deed: "unreported", sign: "", word: "not reported" };
   return { deed, sign: SIGNS[deed], word: deed };
 }
 

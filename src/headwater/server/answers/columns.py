@@ -1,7 +1,8 @@
 """Walks the lineage of columns, upstream and down, from any column.
 
-A mapping belongs to the graph while the job that told it still writes the dataset, and a
-column while it is in its dataset's schema (or no schema is known).
+A mapping belongs to the graph while the job that told it still writes the dataset. A column exists
+if a schema or a mapping names it, until a schema that had it is followed by one without it: a
+schema may list only some of the columns.
 """
 
 from collections.abc import Iterable
@@ -44,6 +45,7 @@ class ColumnWalk:
         self.columns: dict[Column, None] = {}
         self._roots: dict[int, int] = {}
         self._schemas: dict[int, Schema | None] = {}
+        self._dropped: dict[int, set[str]] = {}
         self._writers: dict[int, list[tuple[int, int]]] = {}
         self._readers: dict[int, list[tuple[int, int, int]]] = {}
 
@@ -132,8 +134,27 @@ class ColumnWalk:
             steps.append(step)
 
     def _has(self, column: Column) -> bool:
-        schema = self._schemas.get(column[0])
-        return schema is None or column[1] in schema.names
+        """Whether a column that a schema or a mapping names exists."""
+        root, name = column
+        schema = self._schemas.get(root)
+        return schema is None or name in schema.names or name not in self._dropped_from(root)
+
+    def _dropped_from(self, root: int) -> set[str]:
+        """The columns that earlier schemas of a dataset had, and its present one has not."""
+        if root not in self._dropped:
+            rows = self._reading.session.all(
+                "SELECT DISTINCT schema FROM schema_span WHERE dataset = ANY(?) AND since <= ?",
+                self._members_of(root), self._reading.at,
+            )  # fmt: skip
+            schemas = self._reading.schemas({row[0] for row in rows})
+            self._dropped[root] = {name for schema in schemas.values() for name in schema.names}
+            present = self._schemas.get(root)
+            self._dropped[root] -= present.names if present else set()
+        return self._dropped[root]
+
+    def _members_of(self, root: int) -> list[int]:
+        rows = self._reading.session.all("SELECT id FROM dataset WHERE root = ?", root)
+        return [row[0] for row in rows]
 
     def _written_by(self, roots: set[int]) -> dict[int, IndexedMapping]:
         new = [root for root in roots if root not in self._writers]
@@ -206,10 +227,13 @@ class ColumnWalk:
         return [(root, name) for name in names if self._has((root, name))]
 
     def knows(self, column: Column) -> bool:
-        """Whether a column is in its dataset's schema, or in a mapping where there is none."""
+        """Whether a column is in its dataset's schema, or in a mapping."""
         self.load_schemas({column[0]})
-        if self._schemas.get(column[0]) is not None:
-            return self._has(column)
+        schema = self._schemas.get(column[0])
+        if schema is not None and column[1] in schema.names:
+            return True
+        if not self._has(column):
+            return False
         mappings = [*self._written_by({column[0]}).values(), *self._read_by({column[0]}).values()]
         return any(
             column[1] in mapping.outputs

@@ -71,6 +71,9 @@ class PastColumnWalk(ColumnWalk):
             self._schemas.update(dict.fromkeys(new))
             self._schemas.update(schemas_then(self._reading, self.naming, new))
 
+    def _members_of(self, root: int) -> list[int]:
+        return [*self.naming.members([root])]
+
     def rows(self, roots: list[int]) -> dict[int, datasets.Row]:
         """Datasets under the names they had."""
         return dataset_rows(self._reading, self.naming, roots)

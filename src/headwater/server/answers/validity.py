@@ -76,12 +76,16 @@ class Validity:
         since = min((s for s, _ in found), default=-FOREVER)
         until = max((u for _, u in found), default=FOREVER)
         for root, name in (to, origin):
-            lacking = [
-                s for s in self._schemas.get(root, []) if name not in self._fields[s.content]
-            ]
+            lacking = self._without(root, name)
             since = max([since, *(s.until for s in lacking if s.until <= self._at)])
             until = min([until, *(s.since for s in lacking if s.since > self._at)])
         return since, until
+
+    def _without(self, root: int, name: str) -> list[Span]:
+        """The spans of schemas without a column that an earlier one had."""
+        spans = self._schemas.get(root, [])
+        has = [name in self._fields[span.content] for span in spans]
+        return [span for i, span in enumerate(spans) if not has[i] and any(has[:i])]
 
     def _stretch(self, spans: list[Span], holds: Callable[[Span], bool]) -> Window | None:
         """The whole time around the moment in which some span that holds is valid."""

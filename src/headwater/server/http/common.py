@@ -61,8 +61,8 @@ def require_namespace(reading: Reading, name: str) -> None:
 
 
 def name_of(node: NodeId) -> str:
-    """What to call a node that was not found: what follows its last colon."""
-    return node.rest.rpartition(":")[2]
+    """What to call a node that was not found: its name, where its namespace most likely ends."""
+    return next((name for _, name in node.splits()), node.rest)
 
 
 def time_of(name: str, text: str | None, default: int) -> int:

@@ -99,7 +99,7 @@ interface LineProps {
 
 function ColumnLine({ ends, edge, formula, isTold }: LineProps) {
   const { to } = ends;
-  const isPlain = edge.deed === "identity";
+  const isPlain = edge.deed === "identity" || edge.deed === "unreported";
   const shown = formula.length > LONGEST ? `${formula.slice(0, LONGEST - 1)}…` : formula;
   return (
     <g className={`column-edge ${edge.deed}`}>
