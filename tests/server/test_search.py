@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.api import Api
-from server.events import dataset, run_event, run_id, schema
+from server.events import dataset, run_event, run_id, schema, symlinks
 
 
 def _lab(api: Api) -> None:
@@ -73,3 +73,12 @@ def test_a_broad_question_counts_what_it_does_not_show(api: Api) -> None:
     assert [one["name"] for one in told["results"]] == names[:5]
     assert told["totalCount"] == 120
     assert len(api.get("/search", q="ta", limit=100)["results"]) == 100
+
+
+def test_a_table_is_found_once_by_any_of_its_names(api: Api) -> None:
+    told = symlinks(("hive://metastore", "shop.clients"), ("glue", "clients_copy"))
+    api.send(run_event(outputs=[dataset("warehouse/orders", "s3://lake", symlinks=told)]))
+    for text in ("clients", "shop.clients", "warehouse"):
+        found = api.get("/search", q=text)
+        assert [one["nodeId"] for one in found["results"]] == ["dataset:s3://lake:warehouse/orders"]
+        assert found["totalCount"] == 1

@@ -26,13 +26,8 @@ class Wanted(NamedTuple):
     by_name: bool = False
 
 
-_DATASETS = (
-    "SELECT n.name, d.name, d.updated_at, d.id FROM dataset d "
-    "JOIN namespace n ON n.id = d.namespace "
-    "WHERE d.id = ANY(?) AND d.id = d.root AND NOT d.hidden"
-)
 # The datasets that go by some names, with the name that matched.
-_NAMED_DATASETS = (
+_DATASETS = (
     "SELECT n.name, d.name, d.updated_at, m.id FROM dataset m JOIN dataset d ON d.id = m.root "
     "JOIN namespace n ON n.id = d.namespace WHERE m.id = ANY(?) AND NOT d.hidden"
 )
@@ -80,10 +75,8 @@ def _named(
     few = len(names) if params or wanted.by_name else _MORE * limit + 20
     rows = reading.session.all(sql, [match.target for match in names[:few]], *params)
     name = DatasetName if kind == "DATASET" else JobName
-    found = [
-        SearchResult(kind, row[1], moment(row[2]), row[0], str(name(row[0], row[1])))
-        for row in rows
-    ]
+    shown = {str(name(*row[:2])): row for row in rows}  # it may match by several of its names
+    found = [SearchResult(kind, row[1], moment(row[2]), row[0], id_) for id_, row in shown.items()]
     return found, max(0, len(names) - few)
 
 
@@ -159,10 +152,9 @@ def _all(
 def _things(
     reading: Reading, kind: str, text: str, namespace: str | None, limit: int, match: _Find
 ) -> list[_Ranked]:
-    letter = _NAMED[kind][0]
+    letter, sql = _NAMED[kind]
     names = match(reading, letter, text, _MORE * limit + 20)
     ranks = {match.target: match for match in names}
-    sql = _NAMED_DATASETS if kind == "DATASET" else _JOBS
     sql, params = _narrowed(sql, Wanted(text, namespace=namespace))
     rows = reading.session.all(sql, [*ranks], *params)
     name = DatasetName if kind == "DATASET" else JobName
