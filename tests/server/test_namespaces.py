@@ -143,6 +143,35 @@ def test_a_limited_key_reports_its_own_and_names_others(team: Team) -> None:
     assert team.prod() == before
 
 
+def test_names_are_compared_as_they_are_stored(store_url: str) -> None:
+    database = open_database(store_url)
+    operator = create_key(database, "operator", ["read", "write", "admin"])
+    limited = create_key(database, "team", ["read", "write"], ["lab", "postgres://lab"])
+    database.close()
+    app, service = assemble(Settings(store=store_url))
+    with TestClient(app, base_url=HERE) as client:
+        team = Team(client, service, operator, limited)
+        theirs, spelt = "postgres://someone:secret@prodhost", "postgres://lab:secret@prodhost"
+        told = dataset("t", theirs, schema=schema("id"), **TOLD)
+        assert team.send("operator", _of("prod", run_event("START", 1, outputs=[told]))) == 201
+        stored = f"{N}/{quote('postgres://******@prodhost', '')}/datasets/t"
+        before = team.ask("operator", "GET", stored).json()
+        assert [field["name"] for field in before["fields"]] == ["id"]
+        job = run_event("START", 2, run="lab", job="lab-job")
+        assert team.send("team", _of(spelt, job)) == 403
+        flow = run_event("START", 2, run="flow", parent=parent("above", "flow", spelt))
+        assert team.send("team", _of("lab", flow)) == 403
+        taken = dataset("t", spelt, schema=schema("stolen"), documentation=facet(description="x"))
+        assert team.send("team", dataset_event(2, taken)) == 403
+        job["job"]["namespace"] = "lab"
+        linked = dataset("grab", "lab", symlinks=symlinks((spelt, "t")))
+        assert team.send("team", job | {"outputs": [taken, linked]}) == 201
+        after = team.ask("operator", "GET", stored).json()
+        for what in ("fields", "facets", "description"):
+            assert after[what] == before[what]
+        assert SECRET not in team.ask("team", "GET", f"{N}/lab/datasets/grab").text
+
+
 FORBIDDEN: dict[str, Any] = {
     "a job of others": _of("prod", run_event("FAIL", 20, run="new", job="prod-job")),
     "a declared job of others": _of("prod", job_event(20, outputs=["x"])),

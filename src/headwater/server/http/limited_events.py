@@ -4,8 +4,9 @@ An event is refused when its job, its dataset, its parent or one of its runs is 
 namespace. Datasets of others may be named as inputs and outputs; what the event says about them
 is left out, and so are symlinks and sources outside of the key's namespaces.
 
-Only the parts that decide this are decoded. All others are passed through as they were written, so
-that a number that Python cannot hold is stored as it is for any other key.
+Names are compared as they are stored, so secrets are masked before anything is decided. Only the
+parts that decide are decoded. All others are passed through as they were written, so that a number
+that Python cannot hold is stored as it is for any other key.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ from headwater.openlineage.sizes import check_size
 from headwater.server.http.authentication import require_covered
 from headwater.server.service import Service
 from headwater.server.store.database import Errors
+from headwater.server.store.store import Store
 
 Members = dict[str, Raw]
 Resolve = Callable[[str], str]
@@ -32,7 +34,7 @@ _array = msgspec.json.Decoder(list[Raw])
 _text = msgspec.json.Decoder(str)
 
 
-def restrict(raw: bytes, key: Key, resolve: Resolve, most: int) -> bytes:
+def restrict(raw: bytes, key: Key, store: Store, most: int) -> bytes:
     """An event of at most so many bytes without what the key may not say.
 
     Raises: EventRejected, Forbidden.
@@ -40,7 +42,8 @@ def restrict(raw: bytes, key: Key, resolve: Resolve, most: int) -> bytes:
     check_size(raw, most)
     decode(raw)  # what is wrong with an event is the same for every key
     try:
-        return _restrict(_object.decode(raw), key, resolve)
+        clean = store.scrubber.scrub(raw)
+        return _restrict(_object.decode(clean), key, store.rules.resolve)
     except _UNREADABLE as error:
         raise EventRejected("", f"the body cannot be read: {error}") from None
 
@@ -65,7 +68,7 @@ def read_limited(service: Service, raw: bytes, key: Key) -> Event:
     Raises: EventRejected, Forbidden.
     """
     store = service.store
-    event = store.read(restrict(raw, key, store.rules.resolve, service.settings.max_event))
+    event = store.read(restrict(raw, key, store, service.settings.max_event))
     return msgspec.structs.replace(event, restores=key.namespaces, runs_of=key.namespaces)
 
 
