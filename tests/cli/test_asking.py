@@ -4,7 +4,9 @@ import json
 import time
 from pathlib import Path
 
-from cli.lab import Lab, event, uuid
+import httpx
+
+from cli.lab import Lab, event, running_lab, uuid
 from headwater.cli.output import duration_text
 
 LAPSE = Path(__file__).parents[2] / "docs" / "facets" / "headwater_lapse.json"
@@ -160,3 +162,23 @@ def test_lengths_of_time_are_told_in_two_units() -> None:
     assert told == [
         "250 ms", "59.9 s", "1 min 00 s", "59 min 59 s", "1 h 00 min", "23 h 59 min", "1 d 00 h",
     ]  # fmt: skip
+
+
+def test_no_facet_that_a_producer_sends_stops_a_command(tmp_path: Path) -> None:
+    odd = [{}, [], 1, True, None, "x", {"message": {}}, {"message": ["x"]}, {"message": 7}]
+    odd += [{"message": "gone", "stackTrace": {}}, {"reason": {}}, {"reason": 1}]
+    told = [
+        event(kind, "08:00:00", 700 + 2 * number + (kind == "ABORT"), f"odd-{kind}-{number}",
+              errorMessage=value, headwater_lapse=value, headwater_progress=value,
+              spark_properties=value)
+        for number, value in enumerate(odd) for kind in ("FAIL", "ABORT")
+    ]  # fmt: skip
+    with running_lab(tmp_path) as lab:
+        where = f"{lab.url}/api/v1/lineage"  # not every one is accepted
+        stored = [one for one in told if httpx.post(where, json=one).status_code == 201]
+        assert len(stored) > len(odd)
+        for command in ("runs", "events", "diff"):
+            done = lab.ask(command)
+            assert done.returncode == 0, (command, done.stderr)
+        assert len(lab.json("runs", "--limit", "1000")) == len(stored)
+        assert lab.ask("runs", str(stored[0]["job"]["name"])).returncode == 0

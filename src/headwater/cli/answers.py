@@ -1,6 +1,7 @@
 """What the commands read of a lineage server's answers; whatever else is in them is passed over."""
 
 from datetime import datetime
+from typing import Any
 
 from msgspec import Raw, Struct, field
 
@@ -12,26 +13,6 @@ class Name(Struct, frozen=True):
     name: str
 
 
-class RunFacets(Struct, rename={"error": "errorMessage", "lapse": "headwater_lapse"}):
-    """The facets that say why a run ended."""
-
-    error: "ErrorFacet | None" = None
-    lapse: "LapseFacet | None" = None
-
-
-class ErrorFacet(Struct, rename="camel"):
-    """`errorMessage`: what went wrong."""
-
-    message: str = ""
-    stack_trace: str | None = None
-
-
-class LapseFacet(Struct):
-    """`headwater_lapse`: why the server ended a run."""
-
-    reason: str = ""
-
-
 class Run(Struct, rename="camel"):
     """A run of a job."""
 
@@ -40,7 +21,13 @@ class Run(Struct, rename="camel"):
     started_at: datetime | None = None
     ended_at: datetime | None = None
     duration_ms: int | None = None
-    facets: RunFacets = field(default_factory=RunFacets)
+    facets: dict[str, Any] = field(default_factory=dict)
+
+    def told(self, facet: str, name: str) -> str:
+        """A text of a facet; nothing where a producer sent something else."""
+        found = self.facets.get(facet)
+        text = found.get(name) if isinstance(found, dict) else None
+        return text if isinstance(text, str) else ""
 
 
 class Job(Struct, rename="camel"):

@@ -137,9 +137,9 @@ def _duration(run: Run) -> str:
 
 def _why(run: Run) -> str:
     """What went wrong, in one line; --json has all of it."""
-    error, lapse = run.facets.error, run.facets.lapse
-    if run.state == RunState.FAILED and error:
-        return failure_reason(error.message, error.stack_trace or "")
-    if run.state == RunState.ABORTED and (lapse or error):
-        return failure_reason(lapse.reason if lapse else error.message if error else "")
+    message = run.told("errorMessage", "message")
+    if run.state == RunState.FAILED:
+        return failure_reason(message, run.told("errorMessage", "stackTrace"))
+    if run.state == RunState.ABORTED:
+        return failure_reason(run.told("headwater_lapse", "reason") or message)
     return ""

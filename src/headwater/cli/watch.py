@@ -70,7 +70,7 @@ def _states(client: "Client", node: str | None) -> list[dict[str, Any]]:
         if run is None or (near is not None and id_ not in near):
             continue
         at = run.ended_at or run.started_at
-        error = run.facets.error.message if run.facets.error else None
+        error = run.told("errorMessage", "message") or None
         states.append({
             "nodeId": id_, "job": {"namespace": job.id.namespace, "name": job.id.name},
             "state": run.state, "error": error,

@@ -23,10 +23,10 @@ from headwater.openlineage.sizes import check_size
 from headwater.server.http.authentication import require_covered
 from headwater.server.service import Service
 from headwater.server.store.database import Errors
-from headwater.server.store.store import Store
 
 Members = dict[str, Raw]
 Resolve = Callable[[str], str]
+Scrub = Callable[[bytes], bytes]
 _ABOUT = ("facets", "inputFacets", "outputFacets")
 _UNREADABLE: Errors = (msgspec.DecodeError, UnicodeError, RecursionError)
 _object = msgspec.json.Decoder(Members)
@@ -34,7 +34,7 @@ _array = msgspec.json.Decoder(list[Raw])
 _text = msgspec.json.Decoder(str)
 
 
-def restrict(raw: bytes, key: Key, store: Store, most: int) -> bytes:
+def restrict(raw: bytes, key: Key, scrub: Scrub, resolve: Resolve, most: int) -> bytes:
     """An event of at most so many bytes without what the key may not say.
 
     Raises: EventRejected, Forbidden.
@@ -42,8 +42,7 @@ def restrict(raw: bytes, key: Key, store: Store, most: int) -> bytes:
     check_size(raw, most)
     decode(raw)  # what is wrong with an event is the same for every key
     try:
-        clean = store.scrubber.scrub(raw)
-        return _restrict(_object.decode(clean), key, store.rules.resolve)
+        return _restrict(_object.decode(scrub(raw)), key, resolve)
     except _UNREADABLE as error:
         raise EventRejected("", f"the body cannot be read: {error}") from None
 
@@ -68,7 +67,8 @@ def read_limited(service: Service, raw: bytes, key: Key) -> Event:
     Raises: EventRejected, Forbidden.
     """
     store = service.store
-    event = store.read(restrict(raw, key, store, service.settings.max_event))
+    scrub, resolve, most = store.scrubber.scrub, store.rules.resolve, service.settings.max_event
+    event = store.read(restrict(raw, key, scrub, resolve, most))
     return msgspec.structs.replace(event, restores=key.namespaces, runs_of=key.namespaces)
 
 

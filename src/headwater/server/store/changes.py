@@ -8,6 +8,7 @@ import msgspec
 from headwater.openlineage.events import Event
 from headwater.openlineage.times import now
 from headwater.server.store.database import Session
+from headwater.server.store.run_owners import require_own_runs
 from headwater.server.store.tables import add
 from headwater.server.store.unit import Unit
 
@@ -96,7 +97,11 @@ def create_run(
     start: int | None,
     end: int | None,
 ) -> bool:
-    """Store the event of a new run, with its arguments and nominal times; False if it exists."""
+    """Store the event of a new run, with its arguments and nominal times; False if it exists.
+
+    Raises: RunOfAnother.
+    """
+    require_own_runs(unit, event)
     uuid = event.run.bytes if event.run else b""
     unit.expect({uuid})
     if uuid in unit.run_ids:
