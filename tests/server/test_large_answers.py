@@ -13,6 +13,8 @@ import psutil
 import pytest
 
 from headwater.server.answers.kept import Kept
+from headwater.server.store.database import open_database
+from headwater.server.store.keys import create_key
 from server.events import Event, as_bytes, dataset, facet, run_event, run_id, schema
 from server.process import ServerProcess
 from server.stores import KINDS, Stores
@@ -21,14 +23,15 @@ _MEMORY = 600 * 2**20
 _LARGEST = 40 * 2**20  # bytes of an answer
 _COUNT, _SIZE, _PART = 24, 7_000_000, 1_700_000
 _WIDE, _COLUMNS = 12, 20_000
-_AT_ONCE = 8
+_LONG, _VALUES = 8, 36_000
+_AT_ONCE, _MANY = 8, 60
 _LARGE_JOB, _OUT = "/namespaces/jobs/jobs/large", "/namespaces/db/datasets/out"
 _RUN = f"/jobs/runs/{run_id('0')}"
 # Where lists are found in answers, and how many things are in each.
 LISTS = {
-    "/runs?limit=10000": ("runs", _COUNT + _WIDE + 1),
-    "/jobs?limit=10000": ("jobs", 2 + _WIDE),
-    "/namespaces/jobs/jobs": ("jobs", 2 + _WIDE),
+    "/runs?limit=10000": ("runs", _COUNT + _WIDE + 2),
+    "/jobs?limit=10000": ("jobs", 3 + _WIDE),
+    "/namespaces/jobs/jobs": ("jobs", 3 + _WIDE),
     f"{_LARGE_JOB}/runs": ("runs", _COUNT),
     f"{_LARGE_JOB}/versions": ("versions", _COUNT),
     "/namespaces/db/datasets": ("datasets", _COUNT + _WIDE + 3),
@@ -46,21 +49,40 @@ ONES = (
     f"/runs/{run_id('0')}/lineage", "/impact?nodeId=dataset:db:in&depth=10",
 )  # fmt: skip
 EVENTS = ("/events/lineage?kind=all", "/events/search?q=large&limit=200")
+_LONG_RUN = f"/events/lineage?runId={run_id('long')}"
 
 
 @pytest.fixture(scope="module", params=KINDS)
 def server(
     request: pytest.FixtureRequest, stores: Stores, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ServerProcess]:
-    """A server with events that took a few kilobytes each to send."""
+    """A server with events that took a few kilobytes each to send, and a client for all of it."""
     log: Path = tmp_path_factory.mktemp("large") / "server.log"
-    with ServerProcess(stores.new(request.param), log) as found:
-        for event in (*map(large_event, range(_COUNT)), *map(wide_event, range(_WIDE))):
+    url = stores.new(request.param)
+    key = _new_key(url, "operator")
+    with ServerProcess(url, log) as found:
+        found.api.client.headers["authorization"] = f"Bearer {key}"
+        events = *map(large_event, range(_COUNT)), *map(wide_event, range(_WIDE))
+        for event in (*events, *map(long_event, range(_LONG))):
             packed = gzip.compress(as_bytes(event), 6)
             assert len(packed) < 131_072
             assert found.api.post(packed, content_encoding="gzip").status_code == 201
         found.api.send(run_event("COMPLETE", 100, job="last", inputs=["out"]))
         yield found
+
+
+@pytest.fixture(scope="module")
+def team(server: ServerProcess) -> str:
+    """A key that may read all that is large, and is limited to its namespaces."""
+    return f"Bearer {_new_key(server.store_url, 'team', 'jobs', 'db')}"
+
+
+def _new_key(store_url: str, name: str, *namespaces: str) -> str:
+    database = open_database(store_url)
+    try:
+        return create_key(database, name, ["read", "write"], namespaces)
+    finally:
+        database.close()
 
 
 def large_event(number: int) -> Event:
@@ -83,10 +105,22 @@ def wide_event(number: int) -> Event:
                      inputs=["wide"], outputs=[wide])  # fmt: skip
 
 
-def received(server: ServerProcess, path: str) -> tuple[int, int]:
+def long_event(number: int) -> Event:
+    """An event of a run with many, of values that take many times as much when decoded."""
+    values = facet(values=[[number, i % 100, "x" * 40] for i in range(_VALUES)])
+    return run_event("RUNNING", 200 + number, job="long", run="long", values=values)
+
+
+def received(server: ServerProcess, path: str, key: str | None = None) -> tuple[int, int]:
     """The status and the length of an answer, which is not kept."""
-    with httpx.stream("GET", f"{server.url}/api/v1{path}", timeout=300) as answer:
+    headers = {"authorization": key or _operator(server)}
+    url = f"{server.url}/api/v1{path}"
+    with httpx.stream("GET", url, headers=headers, timeout=300) as answer:
         return answer.status_code, sum(map(len, answer.iter_raw()))
+
+
+def _operator(server: ServerProcess) -> str:
+    return server.api.client.headers["authorization"]
 
 
 @contextmanager
@@ -124,7 +158,7 @@ def test_events_are_sent_in_parts(server: ServerProcess, path: str) -> None:
 def test_lists_hold_everything_but_facets_that_are_too_large(server: ServerProcess) -> None:
     with memory_within_limits(server):
         for path, (key, count) in LISTS.items():
-            found = httpx.get(f"{server.url}/api/v1{path}", timeout=300)
+            found = server.api.client.get(f"/api/v1{path}", timeout=300)
             assert found.status_code == 200, path
             assert len(found.json()[key]) == count, path
             assert len(found.content) < _LARGEST, path
@@ -136,6 +170,19 @@ def test_lists_read_at_once_fit_into_memory(server: ServerProcess) -> None:
         answers = [*pool.map(lambda path: (path, *received(server, path)), paths)]
     refused = {(path, status) for path, status, _ in answers if status != 200}
     assert all(path in WIDE and status == 413 for path, status in refused), refused
+
+
+def test_limited_keys_that_ask_at_once_fit_into_memory(server: ServerProcess, team: str) -> None:
+    """Their answers are held whole to be reduced, a few at a time; others are refused with 503."""
+    asked = [_LONG_RUN, *EVENTS, *WIDE, *LISTS, *ONES, "/datasets?namespace=db"]
+    paths = [path for path in asked if received(server, path, team)[0] != 403]
+    assert {_LONG_RUN, *ONES, "/datasets?namespace=db"} <= {*paths}
+    requests = [_LONG_RUN] * _MANY + [path for path in paths for _ in range(4)]
+    with memory_within_limits(server), ThreadPoolExecutor(_MANY) as pool:
+        statuses = {*pool.map(lambda path: received(server, path, team)[0], requests)}
+    assert 200 in statuses
+    assert statuses <= {200, 413, 503}
+    assert received(server, _LONG_RUN, team)[0] == 200
 
 
 def test_what_is_left_out_is_named_and_found_among_the_events(server: ServerProcess) -> None:
@@ -157,7 +204,8 @@ def test_clients_that_do_not_take_their_answers_fit_into_memory(server: ServerPr
         for path in [f"{_LARGE_JOB}/runs", "/events/lineage", f"{_OUT}/versions"] * 40:
             client = stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
             client.settimeout(300)
-            client.sendall(f"GET /api/v1{path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
+            headers = f"host: localhost\r\nauthorization: {_operator(server)}\r\n"
+            client.sendall(f"GET /api/v1{path} HTTP/1.1\r\n{headers}\r\n".encode())
             statuses.add(client.recv(12))
         assert statuses <= {b"HTTP/1.1 200", b"HTTP/1.1 503"}
         assert received(server, "/namespaces")[0] == 200
