@@ -49,7 +49,7 @@ from headwater.server.http.routes.runs import Runs
 from headwater.server.http.routes.session import Session
 from headwater.server.http.routes.stream import Streams
 from headwater.server.http.routes.topics import KafkaTopics
-from headwater.server.http.sending import with_bounded_answers
+from headwater.server.http.sending import HeldAnswers, with_bounded_answers
 from headwater.server.ingest.kafka_consumer import Topic, TopicReader
 from headwater.server.ingest.lane import Lane
 from headwater.server.ingest.scrubbing import Scrubber
@@ -196,7 +196,7 @@ def make_api(service: Service, lifespan: Any = None) -> Litestar:
 
 def _wrapped(app: ASGIApp, service: Service) -> ASGIApp:
     """The API behind what every request passes, outermost first."""
-    settings = service.settings
+    settings, held = service.settings, HeldAnswers()
     layers: tuple[Callable[[ASGIApp], ASGIApp], ...] = (
         timed,
         partial(with_safe_headers, is_tls=settings.tls_cert is not None),
@@ -206,10 +206,10 @@ def _wrapped(app: ASGIApp, service: Service) -> ASGIApp:
             hosts=frozenset(settings.hosts),
             origins=frozenset(settings.cors),
         ),
-        with_bounded_answers,
+        partial(with_bounded_answers, held=held),
         page,
         partial(express, service=service),
-        partial(limited_answers, lane=service.lane),
+        partial(limited_answers, lane=service.lane, held=held),
     )
     for layer in reversed(layers):
         app = layer(app)

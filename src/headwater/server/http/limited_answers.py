@@ -1,22 +1,28 @@
 """What a key with namespaces is told: its own things whole, and their neighbours by name.
 
 Routes see to it that what is asked about is of the key's namespaces (`http.access`); this reduces
-whatever else an answer holds, in one place for all of them.
+whatever else an answer holds, in one place for all of them. An answer is collected for that, and
+takes many times as much when it is decoded: large ones take turns.
 """
 
+import asyncio
 from typing import Any
 
 import msgspec
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from headwater.errors import HeadwaterError
+from headwater.errors import HeadwaterError, ServerBusy
 from headwater.http.keys import Key
 from headwater.server.http.errors import describe
+from headwater.server.http.sending import SLICE, HeldAnswers, content_length, is_json
 from headwater.server.http.tolerant_json import decode
 from headwater.server.ingest.lane import Lane
+from headwater.server.memory import give_back
 
 MOST_BYTES = 16 * 2**20  # of an answer, which takes many times as much when it is decoded
+_BUSY = 503
+_PATIENCE = 10.0  # seconds that a large answer waits for its turn
 _SMALL = 16_384  # bytes that are decoded on the event loop
 _TOO_LARGE = msgspec.json.encode({
     "code": 413,
@@ -35,56 +41,120 @@ _TIMES = frozenset({
 })  # fmt: skip
 
 
+class _Turns:
+    """Lets one large answer at a time be collected and reduced."""
+
+    def __init__(self, held: HeldAnswers) -> None:
+        self.held, self._lock = held, asyncio.Lock()
+
+    async def begin(self) -> None:
+        """Wait for a turn.
+
+        Raises: ServerBusy, when it takes too long.
+        """
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                await self._lock.acquire()
+        except TimeoutError:
+            raise ServerBusy from None
+
+    def end(self) -> None:
+        """Give the turn to the next."""
+        self._lock.release()
+
+
 class _Answer:
     """An answer to a key with namespaces, held until it is whole, as far as it is not too large."""
 
-    def __init__(self, send: Send, lane: Lane, key: Key) -> None:
-        self._send, self._lane, self._key = send, lane, key
+    def __init__(self, send: Send, lane: Lane, turns: _Turns, key: Key) -> None:
+        self._send, self._lane, self._turns, self._key = send, lane, turns, key
         self._start: Any = None
         self._parts: list[bytes] = []
-        self._size = 0
+        self._size = self._claimed = 0
+        self._has_turn = self._is_finished = False
 
     async def take(self, message: Any) -> None:
         """Take the next message of the answer, and send what the key may see of it."""
-        if message["type"] == "http.response.start":
-            self._start = message if _is_json(message) else None
-            if self._start is None:
-                await self._send(message)
+        if message["type"] == "http.response.start" and _is_reduced(message):
+            self._start = message
+            await self._begin(content_length(message))
         elif self._start is None:
             await self._send(message)
-        elif self._size <= MOST_BYTES:
+        elif not self._is_finished:
             await self._add(message.get("body", b""), is_last=not message.get("more_body"))
+
+    async def _begin(self, length: int | None) -> None:
+        """Let a large answer wait for its turn; one without a length is streamed, and large."""
+        if length is not None and length <= SLICE:
+            return
+        if length is not None and length > MOST_BYTES:
+            await self._finish(413, _TOO_LARGE)
+            return
+        try:
+            self._claim(length or 0)  # it is held while it waits; a streamed one is not read yet
+            await self._turns.begin()
+            self._has_turn = True
+            self._claim(MOST_BYTES if length is None else 0)
+        except ServerBusy as error:
+            await self._finish(*describe(error))
+
+    def _claim(self, size: int) -> None:
+        self._turns.held.claim(size)
+        self._claimed += size
 
     async def _add(self, part: bytes, *, is_last: bool) -> None:
         self._parts.append(part)
         self._size += len(part)
         if self._size > MOST_BYTES:
-            self._parts.clear()
             await self._finish(413, _TOO_LARGE)
         elif is_last:
-            await self._reduce(b"".join(self._parts))
+            await self._reduce()
 
-    async def _reduce(self, body: bytes) -> None:
+    async def _reduce(self) -> None:
         try:
-            if len(body) > _SMALL:  # here it would hold up all other requests
-                body = await self._lane.run(len(body), _reduced_body, body, self._key)
-            elif body:
-                body = _reduced_body(body, self._key)
+            if self._size > _SMALL:  # here it would hold up all other requests
+                run = self._lane.run
+                body = await run(self._size, _reduced_parts, self._parts, self._key)
+            else:
+                body = _reduced_parts(self._parts, self._key)
         except HeadwaterError as error:
             await self._finish(*describe(error))
         else:
             await self._finish(self._start["status"], body)
 
     async def _finish(self, status: int, body: bytes) -> None:
+        self._is_finished = True
+        self._parts.clear()
+        self._end_turn()
+        if content_length(self._start) is None:
+            self._release()
         headers = [pair for pair in self._start["headers"] if pair[0].lower() != b"content-length"]
         headers.append((b"content-length", b"%d" % len(body)))
+        if status == _BUSY:
+            headers.append((b"retry-after", b"1"))
         begun: Any = {**self._start, "status": status, "headers": headers}
         await self._send(begun)
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
+    def _end_turn(self) -> None:
+        if self._has_turn:
+            self._has_turn = False
+            self._turns.end()
 
-def limited_answers(app: ASGIApp, lane: Lane) -> ASGIApp:
+    def _release(self) -> None:
+        self._turns.held.release(self._claimed)
+        self._claimed = 0
+
+    def close(self) -> None:
+        """Let go of everything, also when the client has gone before the end."""
+        self._parts.clear()
+        self._end_turn()
+        self._release()
+
+
+def limited_answers(app: ASGIApp, lane: Lane, held: HeldAnswers) -> ASGIApp:
     """An application whose answers to keys with namespaces hold only what these may see."""
+    turns = _Turns(held)
 
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != ScopeType.HTTP:
@@ -98,18 +168,31 @@ def limited_answers(app: ASGIApp, lane: Lane) -> ASGIApp:
             if key is None or not key.is_limited:
                 await send(message)
                 return
-            answer = answer or _Answer(send, lane, key)
+            answer = answer or _Answer(send, lane, turns, key)
             await answer.take(message)
 
         scope.setdefault("state", {})
-        await app(scope, receive, reducing)
+        try:
+            await app(scope, receive, reducing)
+        finally:
+            if answer is not None:
+                answer.close()
 
     return wrapped
 
 
-def _is_json(message: Any) -> bool:
-    kinds = [value for name, value in message["headers"] if name.lower() == b"content-type"]
-    return any(b"json" in kind for kind in kinds) and message["status"] < 400
+def _is_reduced(message: Any) -> bool:
+    is_error: bool = message["status"] >= 400
+    return is_json(message) and not is_error
+
+
+def _reduced_parts(parts: list[bytes], key: Key) -> bytes:
+    body = b"".join(parts)
+    parts.clear()
+    found = _reduced_body(body, key) if body else body
+    if len(body) > SLICE:
+        give_back()
+    return found
 
 
 def _reduced_body(body: bytes, key: Key) -> bytes:

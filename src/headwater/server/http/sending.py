@@ -1,6 +1,7 @@
-"""Sends large answers in slices, and bounds how many bytes of them wait for clients.
+"""Sends large answers in slices, and bounds how many bytes of them are held.
 
-An answer is held in memory until its client has taken it: slow clients would fill the memory.
+An answer is held in memory until its client has taken it, and one to a key with namespaces while
+it waits to be reduced: many clients, or slow ones, would fill the memory.
 """
 
 from typing import Any
@@ -11,32 +12,51 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 from headwater.errors import ServerBusy
 from headwater.server.http.errors import describe
 
-MOST_BYTES = 128 * 2**20  # of all answers that clients have yet to take
-_SLICE = 2**18  # bytes that are handed to a connection at a time
+MOST_BYTES = 128 * 2**20  # of all answers that are held
+SLICE = 2**18  # bytes that are handed to a connection at a time; smaller answers are not counted
 _STREAMED = 4 * 2**20  # bytes of a streamed answer that are held at a time
 
 
-def with_bounded_answers(app: ASGIApp, most: int = MOST_BYTES) -> ASGIApp:
+class HeldAnswers:
+    """Counts the bytes of all large answers in memory, and refuses more than may be held."""
+
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        self._most, self._bytes = most, 0
+
+    def claim(self, size: int) -> None:
+        """Count so many bytes more.
+
+        Raises: ServerBusy, when all answers together hold too much.
+        """
+        if size and self._bytes + size > self._most:
+            raise ServerBusy
+        self._bytes += size
+
+    def release(self, size: int) -> None:
+        """Count so many bytes less."""
+        self._bytes -= size
+
+
+def with_bounded_answers(app: ASGIApp, held: HeldAnswers) -> ASGIApp:
     """An application that answers 503 instead of holding too many large answers."""
-    held = 0  # bytes of answers that are being sent
 
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
-        nonlocal held
         if scope["type"] != ScopeType.HTTP:
             await app(scope, receive, send)
             return
         size, is_refused = 0, False
 
         async def sending(message: Any) -> None:
-            nonlocal held, size, is_refused
+            nonlocal size, is_refused
             if message["type"] == "http.response.start":
-                size = _size(message)
-                is_refused = size > 0 and held + size > most
-                if is_refused:
-                    size = 0
-                    await _refuse(send)
+                wanted = _size(message)
+                try:
+                    held.claim(wanted)
+                except ServerBusy as error:
+                    is_refused = True
+                    await _refuse(send, error)
                     return
-                held += size
+                size = wanted
             if is_refused:
                 return
             if size and message["type"] == "http.response.body":
@@ -47,33 +67,44 @@ def with_bounded_answers(app: ASGIApp, most: int = MOST_BYTES) -> ASGIApp:
         try:
             await app(scope, receive, sending)
         finally:
-            held -= size
+            held.release(size)
 
     return wrapped
 
 
+def content_length(message: Any) -> int | None:
+    """The length of an answer by its first message; None for one that is streamed."""
+    lengths = [value for name, value in message["headers"] if name.lower() == b"content-length"]
+    return int(lengths[0]) if lengths else None
+
+
 def _size(message: Any) -> int:
     """How many bytes an answer holds while it is sent; 0 for a small one and for a live stream."""
-    headers = {name.lower(): value for name, value in message["headers"]}
-    length = headers.get(b"content-length")
+    length = content_length(message)
     if length is not None:
-        return int(length) if int(length) > _SLICE else 0
-    return _STREAMED if b"json" in headers.get(b"content-type", b"") else 0
+        return length if length > SLICE else 0
+    return _STREAMED if is_json(message) else 0
+
+
+def is_json(message: Any) -> bool:
+    """Whether an answer is JSON, by its first message."""
+    kinds = [value for name, value in message["headers"] if name.lower() == b"content-type"]
+    return any(b"json" in kind for kind in kinds)
 
 
 async def _send_slices(message: Any, send: Send) -> None:
     """Send a part of an answer; each slice waits until the client has taken those before."""
     body = message.get("body", b"")
-    for at in range(0, len(body) - _SLICE, _SLICE):
-        piece: Any = {"type": message["type"], "body": body[at : at + _SLICE], "more_body": True}
+    for at in range(0, len(body) - SLICE, SLICE):
+        piece: Any = {"type": message["type"], "body": body[at : at + SLICE], "more_body": True}
         await send(piece)
-    rest = body[max(0, -(-len(body) // _SLICE) - 1) * _SLICE :]
+    rest = body[max(0, -(-len(body) // SLICE) - 1) * SLICE :]
     last: Any = {**message, "body": rest}
     await send(last)
 
 
-async def _refuse(send: Send) -> None:
-    status, body = describe(ServerBusy())
+async def _refuse(send: Send, error: ServerBusy) -> None:
+    status, body = describe(error)
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(body)),
