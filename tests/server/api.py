@@ -30,6 +30,11 @@ class Api:
             answer = self.post(as_bytes(event))
             assert answer.status_code == 201, answer.text
 
+    def send_batch(self, *events: Event) -> None:
+        """Send events together; each is accepted."""
+        answer = self.post(b"\n".join(map(as_bytes, events)), "/api/v1/lineage/batch")
+        assert answer.status_code == 201, answer.text
+
     def get(self, path: str, **params: Any) -> Any:
         """What is found at a path."""
         answer = self.client.get(f"/api/v1{path}", params=params)

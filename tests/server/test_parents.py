@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+from headwater.server.store.run_trees import LEVELS
 from server.api import Api
 from server.events import minute, parent, run_event, run_id
 
@@ -143,3 +144,34 @@ def test_a_parent_that_reports_only_its_end_began_with_its_children(
     run = api.run("dag")
     assert (run["startedAt"], run["endedAt"], run["durationMs"]) == (
         minute(1), minute(4), 3 * 60_000)  # fmt: skip
+
+
+def _under(run: str, above: str, root: str) -> dict[str, object]:
+    top = {key: parent(root, "silent")[key] for key in ("run", "job")}
+    return run_event("START", 1, run=run, job="leaf", parent=parent(above, "silent", root=top))
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_runs_are_followed_over_a_bounded_number_of_levels(api: Api, is_turned: bool) -> None:
+    # The leaf under P0, which is under P1 and so on; those between have no other runs below them.
+    chain = [_under(f"of {i}", f"P{i}", f"P{i + 1}") for i in range(LEVELS)]
+    api.send_batch(*(chain[::-1] if is_turned else chain))
+    for i in range(1, LEVELS):
+        chain[i] = run_event("COMPLETE", 2, run=f"of {i}", job="leaf")
+    api.send_batch(*(chain[1:][::-1] if is_turned else chain[1:]))
+    assert api.run(f"P{LEVELS - 1}")["state"] == "RUNNING"
+    assert api.run(f"P{LEVELS}")["state"] == "COMPLETED"
+    api.send(run_event("FAIL", 3, run=f"P{LEVELS - 1}", job="silent"))
+    assert api.run("of 0")["state"] == api.run("P0")["state"] == "ABORTED"
+    assert api.run(f"P{LEVELS}")["state"] == "FAILED"
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
+def test_an_end_reaches_runs_below_runs_in_one_batch(api: Api, order: tuple[int, ...]) -> None:
+    told = [
+        run_event("START", 1, run="query", job="query", parent=parent("task", "task")),
+        run_event("START", 1, run="task", job="task", parent=parent("dag", "dag")),
+        run_event("FAIL", 2, run="dag", job="dag"),
+    ]
+    api.send_batch(*(told[i] for i in order))
+    assert api.run("query")["state"] == api.run("task")["state"] == "ABORTED"

@@ -17,7 +17,8 @@ from headwater.openlineage.times import parse_moment
 from headwater.server.store.edges import move_edges, regroup_edges
 from headwater.server.store.mapping_spans import regroup_mappings
 from headwater.server.store.rows import NEVER, JobRow, RunRow, Stamp, hear, is_latest
-from headwater.server.store.run_states import LAPSE, end_above, report_state, settle_state
+from headwater.server.store.run_states import LAPSE, report_state, settle_state
+from headwater.server.store.run_trees import end_above
 from headwater.server.store.tables import INPUT, OUTPUT
 from headwater.server.store.unit import Unit
 

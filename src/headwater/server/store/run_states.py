@@ -1,6 +1,4 @@
-"""The states of runs: from their own events, from the run above them, or from the runs below."""
-
-from typing import Any
+"""The states of runs from their own events, and from the end of the run above them."""
 
 from headwater.openlineage.events import Event
 from headwater.openlineage.lifecycle import (
@@ -9,7 +7,6 @@ from headwater.openlineage.lifecycle import (
     RunState,
     gravity,
     state_of,
-    state_of_children,
     tries_of,
 )
 from headwater.server.store.database import Session
@@ -78,89 +75,3 @@ def settle_state(run: RunRow, ended_above: int | None) -> None:
         run.ended_at = lapsed_at
     is_due = run.state in (RunState.RUNNING, RunState.NEW) and run.lease is not None
     run.deadline = run.heard_at + run.lease if is_due and run.lease else None
-
-
-def end_above(unit: Unit, run: RunRow) -> int | None:
-    """When the nearest run above that sends events has ended, if it has."""
-    seen, above = {run.id}, run.parent
-    while above is not None and above not in seen:
-        seen.add(above)
-        row = unit.run_row(above)
-        if row.own:
-            return row.ended_at
-        above = row.parent
-    return None
-
-
-def settle_children(unit: Unit) -> None:
-    """Settle the runs below those whose end is newly known."""
-    todo, seen = unit.ended, set[int]()
-    while todo:
-        unit.flush()
-        seen |= todo
-        below: set[int] = set()
-        for number in sorted(todo):
-            below |= _settle_below(unit, number)
-        todo = below - seen
-    unit.ended = set()
-
-
-def _settle_below(unit: Unit, run: int) -> set[int]:
-    changed = set()
-    for row in _speakers_below(unit, run):
-        child = unit.run_row(row[6])
-        before = child.state, child.ended_at
-        settle_state(child, end_above(unit, child))
-        if (child.state, child.ended_at) != before:
-            changed.add(child.id)
-            unit.changed_runs.add(child.id)
-            if child.parent is not None:
-                unit.parents.add(child.parent)
-            name = unit.job_name(child.job)
-            unit.feed.parent(child.uuid, name, child.state, child.ended_at or child.updated_at)
-    return changed
-
-
-def settle_parents(unit: Unit) -> None:
-    """Give parents that send no events of their own the state of the runs below them."""
-    todo, seen = unit.parents, set[int]()
-    while todo:
-        unit.flush()
-        seen |= todo
-        above: set[int] = set()
-        for number in sorted(todo):
-            parent = unit.run_row(number)
-            if not parent.own:
-                _follow(unit, parent)
-                if parent.parent is not None:
-                    above.add(parent.parent)
-        todo = above - seen
-    unit.parents = set()
-
-
-def _follow(unit: Unit, parent: RunRow) -> None:
-    rows, before = _speakers_below(unit, parent.id), parent.state
-    parent.state = state_of_children([RunState(row[0]) for row in rows])
-    parent.created_at = min((row[1] for row in rows), default=parent.job_at)
-    parent.started_at = min((row[2] for row in rows if row[2] is not None), default=None)
-    parent.updated_at = max((row[3] for row in rows), default=parent.job_at)
-    ended = parent.state not in (RunState.RUNNING, RunState.NEW)
-    parent.ended_at = max((row[4] for row in rows if row[4]), default=None) if ended else None
-    unit.changed_runs.add(parent.id)
-    if parent.state != before:
-        name = unit.job_name(parent.job)
-        unit.feed.parent(parent.uuid, name, parent.state, parent.updated_at)
-
-
-def _speakers_below(unit: Unit, run: int) -> list[tuple[Any, ...]]:
-    """The runs with events of their own below one, past those without."""
-    level, seen, found = [run], {run}, list[tuple[Any, ...]]()
-    while level:
-        rows = unit.session.all(
-            "SELECT state, created_at, started_at, updated_at, ended_at, own, id FROM run "
-            "WHERE parent = ANY(?)", level,
-        )  # fmt: skip
-        found += [row for row in rows if row[5]]
-        level = [row[6] for row in rows if not row[5] and row[6] not in seen]
-        seen.update(level)
-    return found

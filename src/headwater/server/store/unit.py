@@ -287,12 +287,15 @@ class Unit:
 
     def run_row(self, number: int) -> RunRow:
         """The row of a run by id."""
-        row = self.runs.get(number)
-        if row is None:
-            found = self.session.all("SELECT * FROM run WHERE id = ?", number)
-            row = RunRow.of(found[0])
-            self._have_run(row)
-        return row
+        return self.runs.get(number) or self.run_rows([number])[0]
+
+    def run_rows(self, numbers: list[int]) -> list[RunRow]:
+        """The rows of runs by id."""
+        missing = [number for number in numbers if number not in self.runs]
+        if missing:
+            for row in self.session.all("SELECT * FROM run WHERE id = ANY(?)", missing):
+                self._have_run(RunRow.of(row))
+        return [self.runs[number] for number in numbers]
 
     def ios(self, run: int) -> dict[tuple[int, int, int], RunIoRow]:
         """What a run read and wrote, by (io, dataset, schema)."""

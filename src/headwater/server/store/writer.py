@@ -26,7 +26,7 @@ from headwater.server.store.apply import Applier
 from headwater.server.store.database import Database, Session, among
 from headwater.server.store.migrate import check_version
 from headwater.server.store.run_owners import require_own_runs
-from headwater.server.store.run_states import settle_children, settle_parents
+from headwater.server.store.run_trees import settle_children, settle_parents
 from headwater.server.store.unit import Unit
 
 _MOST = 256  # tasks of one commit
