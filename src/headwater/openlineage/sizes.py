@@ -3,6 +3,7 @@
 import re
 
 from headwater.errors import EventRejected, EventTooLarge
+from headwater.openlineage.tokens import STRING
 
 MOST_BYTES = 8 * 2**20  # 20,000 columns with their lineage take 5 MB
 _BYTES_A_VALUE = 10  # columns with names of one letter take 13
@@ -11,7 +12,7 @@ _MOST_DIGITS = 1000  # of a number: Java's and Python's parsers refuse all of an
 _STEP = _MOST_DIGITS // 2  # a longer number holds all that is between two of such places
 _TWO_DIGITS = re.compile(rb"(?=[0-9]{2})")
 _LONG = re.compile(rb"[0-9]{%d}" % (_MOST_DIGITS + 1))
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_STRING = re.compile(STRING, re.DOTALL)
 
 
 def check_size(raw: bytes, most: int = MOST_BYTES) -> None:

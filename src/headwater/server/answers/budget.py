@@ -39,20 +39,20 @@ class Budget:
 
         Raises: AnswerTooLarge. ServerBusy.
         """
-        self._columns -= size
-        if self._columns < 0:
-            raise AnswerTooLarge
-        self.grow(size)
+        self._columns = self._left(self._columns, size)
 
     def decode_contents(self, size: int) -> None:
         """Decode so many bytes of schemas or column lineage.
 
         Raises: AnswerTooLarge. ServerBusy.
         """
-        self._contents -= size
-        if self._contents < 0:
+        self._contents = self._left(self._contents, size)
+
+    def _left(self, room: int, size: int) -> int:
+        if size > room:
             raise AnswerTooLarge
         self.grow(size)
+        return room - size
 
     def grow(self, size: int) -> None:
         """Make so many bytes part of the answer, and wait for its turn once it is large.

@@ -261,7 +261,10 @@ def column_lineage(
                 for i in output.inputs
                 if exists(origins[i.dataset][0], i.field)
             ]
-            column.input_fields += [one for one in given if one not in column.input_fields]
+            if column.input_fields:  # of another mapping; there may be tens of thousands
+                known = {msgspec.structs.astuple(one) for one in column.input_fields}
+                given = [one for one in given if msgspec.structs.astuple(one) not in known]
+            column.input_fields += given
     return {root: list(columns.values()) for root, columns in found.items()}
 
 

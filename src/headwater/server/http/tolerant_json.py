@@ -9,8 +9,10 @@ from typing import Any
 
 import msgspec
 
+from headwater.openlineage.tokens import STRING
+
 _DEEPEST = 100  # levels; what is nested deeper is left out
-_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]', re.DOTALL)
+_TOKEN = re.compile(STRING + rb"|[\[\]{}]", re.DOTALL)
 _PAIR = rb"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _ESCAPE = re.compile(rb"\\(?:" + _PAIR + rb"|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL)
 

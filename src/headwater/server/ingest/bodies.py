@@ -8,6 +8,7 @@ import msgspec
 
 from headwater.errors import BodyRejected, EventRejected
 from headwater.openlineage.sizes import check_values
+from headwater.openlineage.tokens import STRING
 
 MOST_EVENTS = 10_000  # of one request
 _MOST_PARTS = 1000  # of a gzip body
@@ -15,7 +16,7 @@ _BLANK = 10  # lines for each event, blank ones too
 _FEW = 200_000  # commas, with which an array is decoded at once
 _array = msgspec.json.Decoder(list[msgspec.Raw])
 _LINE = re.compile(rb"[^\r\n]+")
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},]', re.DOTALL)
+_TOKEN = re.compile(STRING + rb"|[\[\]{},]", re.DOTALL)
 _SPACE = b" \t\r\n"
 
 

@@ -74,7 +74,10 @@ def _silent_above(unit: Unit, runs: set[int]) -> dict[int, RunRow]:
     """Those of some runs, and of the runs above them, that send no events."""
     found: dict[int, RunRow] = {}
     for _ in range(LEVELS):
-        level = [row for row in unit.run_rows(sorted(runs - found.keys())) if not row.own]
+        new = runs - found.keys()
+        if not new:
+            break
+        level = [row for row in unit.run_rows(sorted(new)) if not row.own]
         found.update({row.id: row for row in level})
         runs = {row.parent for row in level if row.parent is not None}
     return found
