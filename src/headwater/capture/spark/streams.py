@@ -136,7 +136,6 @@ class Streams:
             return True
         if stream.hands_over or not stream.settled.is_set():
             return False
-        self._hear(stream)
         self.ended(run_id)
         return True
 
