@@ -1,10 +1,11 @@
 """Spark's progress reports, gathered into the facet that a heartbeat carries."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headwater.capture import facets
+from headwater.openlineage.facets import positions
 
 # A micro-batch that has ended: its number, what it read of each topic and partition (from and to),
 # and the Iceberg snapshot that it was committed as, with its sequence number.
@@ -94,20 +95,14 @@ def offsets_between(starts: Sequence[Any], ends: Sequence[Any]) -> dict[str, Any
     """
     found: dict[str, Any] = {}
     for start, end in zip(starts, ends, strict=False):
-        begun = {(topic, partition): offset for topic, partition, offset in _positions(start)}
-        for topic, partition, offset in _positions(end):
+        begun = {
+            (topic, partition): offset for topic, partition, offset in positions(_offset(start))
+        }
+        for topic, partition, offset in positions(_offset(end)):
             since = begun.get((topic, partition), 0)
             if since != offset:
                 found.setdefault(topic, {})[partition] = [since, offset]
     return found
-
-
-def _positions(given: Any) -> Iterator[tuple[str, str, int]]:
-    topics = _offset(given)
-    for topic, partitions in topics.items() if isinstance(topics, dict) else ():
-        for partition, offset in partitions.items() if isinstance(partitions, dict) else ():
-            if isinstance(offset, int):
-                yield topic, partition, offset
 
 
 def _total(report: Mapping[str, Any], key: str) -> Any:

@@ -126,6 +126,14 @@ class SourceProgress(Struct, rename="camel"):
     lag: float | None = None
 
 
+def positions(offset: Any) -> Iterator[tuple[str, str, int]]:
+    """Topic, partition and offset of a position in Kafka; nothing of any other."""
+    for topic, partitions in offset.items() if isinstance(offset, dict) else ():
+        for partition, place in partitions.items() if isinstance(partitions, dict) else ():
+            if isinstance(place, int):
+                yield topic, partition, place
+
+
 class CommitProgress(Struct):
     """One micro-batch that a streaming query has committed."""
 

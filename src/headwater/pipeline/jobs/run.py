@@ -55,8 +55,6 @@ class StopSignal(threading.Event):
 
     def _received(self, number: int, _frame: object) -> None:
         self.number = signal.Signals(number)
-        # Sent to the whole process group, the signal ends the JVM as well.
-        logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
         self.set()
 
 
@@ -69,6 +67,9 @@ def run(one: Job, spark: SparkSession, settings: Settings, *, observed: bool = T
 
     """
     stop = StopSignal()  # after the session, which has a handler of its own for Ctrl-C
+    # py4j writes a trace for each call that a JVM's end interrupts, and raises it as well. A signal
+    # to the process group ends the JVM, often before Python has called its own handler.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
     if observed:
         observe(spark)
     try:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from headwater.openlineage.facets import CommitProgress, ProgressFacet
+from headwater.openlineage.facets import CommitProgress, ProgressFacet, positions
 from headwater.openlineage.names import DatasetName
 from headwater.openlineage.times import FOREVER
 from headwater.server.answers.ios import io_rows, ios_of
@@ -139,23 +139,13 @@ def _whole(told: Iterable[ProgressFacet]) -> Offsets:
     for facet in told:
         for source in facet.sources or ():
             for side, given in (("from", source.start_offset), ("to", source.end_offset)):
-                for topic, partition, offset in _positions(given):
+                for topic, partition, offset in positions(given):
                     known = offsets.setdefault(topic, {}).setdefault(
                         partition, {"from": None, "to": None}
                     )
                     if side == "to" or known["from"] is None:
                         known[side] = offset
     return offsets
-
-
-def _positions(given: Any) -> Iterator[tuple[str, str, int]]:
-    if not isinstance(given, dict):
-        return
-    for topic, partitions in given.items():
-        if isinstance(partitions, dict):
-            for partition, offset in partitions.items():
-                if isinstance(offset, int):
-                    yield topic, partition, offset
 
 
 def _beside(reading: Reading, row: RunRow, roots: list[int], io: int) -> list[dict[str, Any]]:
