@@ -28,13 +28,13 @@ import msgspec
 from headwater.openlineage.graph import Way
 from headwater.openlineage.names import NodeId
 from headwater.openlineage.times import format_moment
-from headwater.server.answers.changes import changes
-from headwater.server.answers.diff import diff_around, diff_everywhere
-from headwater.server.answers.graph import View
-from headwater.server.answers.impact import reached
-from headwater.server.answers.past import PastWalk, past_graph
-from headwater.server.answers.reading import Reader
-from headwater.server.answers.search import Wanted, search, search_all
+from headwater.server.lineage.changes import changes
+from headwater.server.lineage.diff import diff_around, diff_everywhere
+from headwater.server.lineage.impact import reached
+from headwater.server.lineage.search import Wanted, search, search_all
+from headwater.server.lineage.view import StoreViews
+from headwater.server.lineage.walk import PastWalk, past_graph
+from headwater.server.marquez.graph import GraphOptions
 from headwater.server.settings import DEFAULT_ALIASES
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.store import Store
@@ -149,7 +149,7 @@ def measure(
 
 def questions(store: Store, events: int) -> dict[str, Callable[[], object]]:
     """What is asked of a history."""
-    reader = Reader(store.database, store.rules)
+    views = StoreViews(store.database, store.rules)
     chance = random.Random(7)
     # At three quarters of the time the jobs that are asked for were there in either history.
     middle, end = BEGIN + events * STEP // 4 * 3, BEGIN + events * STEP
@@ -159,48 +159,48 @@ def questions(store: Store, events: int) -> dict[str, Callable[[], object]]:
         return chance.randrange(JOBS // CHAIN // 2) * CHAIN + 50
 
     def as_of() -> object:
-        with reader.open(middle) as reading:
-            walk = PastWalk(reading)
+        with views.open_view(middle) as view:
+            walk = PastWalk(view)
             found = walk.naming.dataset_id(NAMESPACE, table(job()))
             if found is not None:
                 walk.from_dataset(found, 5)
-            return past_graph(reading, walk, View(), dated=False)
+            return past_graph(view, walk, GraphOptions(), dated=False)
 
     def diff_node() -> object:
-        with reader.open(middle) as reading:
+        with views.open_view(middle) as view:
             node = NodeId.parse(f"job:bench:job_{job():05d}")
-            return node and diff_around(reading, reading._replace(at=end), node, 5)
+            return node and diff_around(view, view._replace(at=end), node, 5)
 
     def diff_all() -> object:
-        with reader.open(end - hour // 4) as reading:
-            return diff_everywhere(reading, reading._replace(at=end))
+        with views.open_view(end - hour // 4) as view:
+            return diff_everywhere(view, view._replace(at=end))
 
     def changed() -> object:
-        with reader.open() as reading:
-            walk = PastWalk(reading, since=BEGIN)
+        with views.open_view() as view:
+            walk = PastWalk(view, since=BEGIN)
             found = walk.naming.dataset_id(NAMESPACE, table(job()))
             if found is not None:
                 walk.from_dataset(found, 2)
-            return changes(reading, BEGIN, walk, 1000)
+            return changes(view, BEGIN, walk, 1000)
 
     def impact(node: str) -> object:
-        with reader.open() as reading:
+        with views.open_view() as view:
             parsed = NodeId.parse(node)
-            return parsed and reached(reading, parsed, Way.DOWNSTREAM, 20)
+            return parsed and reached(view, parsed, Way.DOWNSTREAM, 20)
 
     def find() -> object:
-        with reader.open() as reading:
+        with views.open_view() as view:
             text = f"c{job():05d}"
-            return search_all(reading, text, ["job", "dataset", "column", "run"], None, 20)
+            return search_all(view, text, ["job", "dataset", "column", "run"], None, 20)
 
     def find_misspelt() -> object:
-        with reader.open() as reading:
+        with views.open_view() as view:
             text = f"tabel_{job():05d}"
-            return search_all(reading, text, ["job", "dataset", "column"], None, 20)
+            return search_all(view, text, ["job", "dataset", "column"], None, 20)
 
     def find_plain() -> object:
-        with reader.open() as reading:
-            return search(reading, Wanted(f"job_{job() // 100:03d}"), 100)
+        with views.open_view() as view:
+            return search(view, Wanted(f"job_{job() // 100:03d}"), 100)
 
     return {
         "`asOf`, depth 5": as_of,

@@ -23,9 +23,9 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from headwater.server.answers.reading import Reader
-from headwater.server.answers.resolve import TYPES, resolve
-from headwater.server.answers.search import search_all
+from headwater.server.lineage.resolve import TYPES, resolve
+from headwater.server.lineage.search import search_all
+from headwater.server.lineage.view import StoreViews
 from headwater.server.settings import DEFAULT_ALIASES
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.store import Store
@@ -67,25 +67,25 @@ def measured(url: str, names: int) -> dict[str, tuple[float, float, float]]:
         if store.database.dialect == "postgresql":
             with store.database.reading() as session:
                 session.run("ANALYZE")
-        reader = Reader(store.database, store.rules)
+        views = StoreViews(store.database, store.rules)
         questions: dict[str, Callable[[], object]] = {}
         for text in SEARCHES:
-            questions[f"search `{text}`"] = lambda text=text: searched(reader, text)
+            questions[f"search `{text}`"] = lambda text=text: searched(views, text)
         for text in NAMES:
-            questions[f"resolve `{text}`"] = lambda text=text: resolved(reader, text)
+            questions[f"resolve `{text}`"] = lambda text=text: resolved(views, text)
         return {name: timed(ask) for name, ask in questions.items()}
     finally:
         store.close()
 
 
-def searched(reader: Reader, text: str) -> object:
-    with reader.open() as reading:
-        return search_all(reading, text, KINDS, None, 20)
+def searched(views: StoreViews, text: str) -> object:
+    with views.open_view() as view:
+        return search_all(view, text, KINDS, None, 20)
 
 
-def resolved(reader: Reader, text: str) -> object:
-    with reader.open() as reading:
-        return resolve(reading, text, TYPES)
+def resolved(views: StoreViews, text: str) -> object:
+    with views.open_view() as view:
+        return resolve(view, text, TYPES)
 
 
 def timed(ask: Callable[[], object]) -> tuple[float, float, float]:

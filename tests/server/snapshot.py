@@ -5,45 +5,45 @@ from typing import Any
 import msgspec
 
 from headwater.openlineage.names import NodeId
-from headwater.server.answers import datasets, graph, jobs
-from headwater.server.answers.columns import ColumnWalk, column_graph
-from headwater.server.answers.facets import FacetBook, job_facets, run_facets
-from headwater.server.answers.reading import Reader, Reading, uuid_text
-from headwater.server.answers.runs import LISTED, RunWriter
-from headwater.server.answers.search import Wanted, search
-from headwater.server.answers.upstream import runs_upstream
+from headwater.server.lineage.columns import ColumnWalk, column_graph
+from headwater.server.lineage.facets import FacetBook, job_facets, run_facets
+from headwater.server.lineage.search import Wanted, search
+from headwater.server.lineage.upstream import runs_upstream
+from headwater.server.lineage.view import StoreView, StoreViews, uuid_text
+from headwater.server.marquez import datasets, graph, jobs
+from headwater.server.marquez.runs import LISTED, RunWriter
 from headwater.server.store.log import read_bodies
 from headwater.server.store.rows import RunRow
 from headwater.server.store.store import Store
 from server.tables import read_rows
 
 _VIEWS = {
-    "": graph.View(),
-    " by parent": graph.View(by_parent=True),
-    " in detail": graph.View(detail=True),
+    "": graph.GraphOptions(),
+    " by parent": graph.GraphOptions(by_parent=True),
+    " in detail": graph.GraphOptions(detail=True),
 }
 
 
-def snapshot(store: Store, reader: Reader | None = None) -> dict[str, Any]:
+def snapshot(store: Store, views: StoreViews | None = None) -> dict[str, Any]:
     """What the store says of every node that it knows, as JSON, and what it remembers."""
     told: dict[str, Any] = {}
-    with (reader or Reader(store.database, store.rules)).open() as reading:
-        session = reading.session
+    with (views or StoreViews(store.database, store.rules)).open_view() as view:
+        session = view.session
         told["namespaces"] = session.all(
             "SELECT name, owner, created_at, updated_at FROM namespace ORDER BY name"
         )
         told["sources"] = session.all("SELECT * FROM source ORDER BY name")
-        told["jobs"] = jobs.list_jobs(reading, None, [], 100, 0)
-        told["search"] = search(reading, Wanted("d"), 100)
-        told["columns found"] = search(reading, Wanted("a", "FIELD"), 100)
+        told["jobs"] = jobs.list_jobs(view, None, [], 100, 0)
+        told["search"] = search(view, Wanted("d"), 100)
+        told["columns found"] = search(view, Wanted("a", "FIELD"), 100)
         seqs = [row[0] for row in session.all("SELECT seq FROM event")]
         told["events"] = sorted(read_bodies(session, seqs).values())
-        for number, name in _jobs(reading):
-            told |= _job(reading, number, name)
+        for number, name in _jobs(view):
+            told |= _job(view, number, name)
         for found in session.all(f"SELECT * FROM run WHERE {LISTED}"):
-            told |= _run(reading, RunRow.of(found))
-        for number, name in _datasets(reading):
-            told |= _dataset(reading, number, name)
+            told |= _run(view, RunRow.of(found))
+        for number, name in _datasets(view):
+            told |= _dataset(view, number, name)
         plain = {
             key: msgspec.json.decode(msgspec.json.encode(value)) for key, value in told.items()
         }
@@ -53,54 +53,54 @@ def snapshot(store: Store, reader: Reader | None = None) -> dict[str, Any]:
     return {**plain, **spans}
 
 
-def _jobs(reading: Reading) -> list[tuple[int, str]]:
-    rows = reading.session.all("SELECT id, name FROM job ORDER BY name")
+def _jobs(view: StoreView) -> list[tuple[int, str]]:
+    rows = view.session.all("SELECT id, name FROM job ORDER BY name")
     return [(row[0], row[1]) for row in rows]
 
 
-def _job(reading: Reading, number: int, name: str) -> dict[str, Any]:
-    told: dict[str, Any] = {f"job {name}, versions": jobs.versions(reading, number, None, 100, 0)}
-    for words, view in _VIEWS.items():
-        told[f"lineage of {name}{words}"] = graph.lineage_of_job(reading, number, 20, view)
+def _job(view: StoreView, number: int, name: str) -> dict[str, Any]:
+    told: dict[str, Any] = {f"job {name}, versions": jobs.versions(view, number, None, 100, 0)}
+    for words, options in _VIEWS.items():
+        told[f"lineage of {name}{words}"] = graph.lineage_of_job(view, number, 20, options)
     return told
 
 
-def _run(reading: Reading, row: RunRow) -> dict[str, Any]:
+def _run(view: StoreView, row: RunRow) -> dict[str, Any]:
     name, wanted = (
         f"run {uuid_text(row.uuid)}",
         (run_facets(row.facets), job_facets(row.job_facets)),
     )
-    book = FacetBook(reading, wanted)
+    book = FacetBook(view, wanted)
     return {
-        name: RunWriter(reading, [row]).write(row),
+        name: RunWriter(view, [row]).write(row),
         f"{name}, facets": [*map(book.get, wanted)],
-        f"{name}, upstream": runs_upstream(reading, row.uuid, 20),
+        f"{name}, upstream": runs_upstream(view, row.uuid, 20),
     }
 
 
-def _datasets(reading: Reading) -> list[tuple[int, str]]:
-    rows = reading.session.all(
+def _datasets(view: StoreView) -> list[tuple[int, str]]:
+    rows = view.session.all(
         "SELECT d.root, n.name, d.name FROM dataset d JOIN namespace n ON n.id = d.namespace"
     )
     return [(row[0], f"{row[1]}:{row[2]}") for row in rows]
 
 
-def _dataset(reading: Reading, number: int, name: str) -> dict[str, Any]:
+def _dataset(view: StoreView, number: int, name: str) -> dict[str, Any]:
     told: dict[str, Any] = {
-        f"dataset {name}": datasets.datasets(reading, [number]),
-        f"dataset {name}, versions": datasets.list_versions(reading, number, 100, 0),
-        f"lineage of {name}": graph.lineage_of_dataset(reading, number, 20, graph.View()),
+        f"dataset {name}": datasets.datasets(view, [number]),
+        f"dataset {name}, versions": datasets.list_versions(view, number, 100, 0),
+        f"lineage of {name}": graph.lineage_of_dataset(view, number, 20, graph.GraphOptions()),
     }
     node = NodeId.parse(f"dataset:{name}")
     assert node is not None
-    assert reading.find_dataset(node) == number
+    assert view.find_dataset(node) == number
     for detailed in (False, True):
-        walk = ColumnWalk(reading)
+        walk = ColumnWalk(view)
         start = walk.outputs_of(number)
         walk.upstream(start, 20)
         walk.downstream(start, 20)
         words = " in detail" if detailed else ""
-        told[f"columns of {name}{words}"] = column_graph(reading, walk, is_detailed=detailed)
+        told[f"columns of {name}{words}"] = column_graph(view, walk, is_detailed=detailed)
     return told
 
 

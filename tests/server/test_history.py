@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from headwater.openlineage.names import NodeId
 from headwater.openlineage.times import parse_moment
-from headwater.server.answers import datasets, graph
-from headwater.server.answers.columns import ColumnWalk, column_graph
-from headwater.server.answers.diff import diff_around, diff_everywhere
-from headwater.server.answers.naming import Naming
-from headwater.server.answers.past import PastWalk, past_graph
-from headwater.server.answers.past_columns import PastColumnWalk
-from headwater.server.answers.reading import NOW, Reader, Reading
-from headwater.server.answers.shapes import Graph
+from headwater.server.lineage.columns import ColumnWalk, column_graph
+from headwater.server.lineage.diff import diff_around, diff_everywhere
+from headwater.server.lineage.naming import Naming
+from headwater.server.lineage.past_columns import PastColumnWalk
+from headwater.server.lineage.view import NOW, StoreView, StoreViews
+from headwater.server.lineage.walk import PastWalk, past_graph
+from headwater.server.marquez import datasets, graph
+from headwater.server.marquez.responses import Graph
 from headwater.server.settings import DEFAULT_ALIASES
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.store import Store
@@ -102,14 +102,14 @@ def _compare(stores: Stores, kind: str, events: list[Event], times: list[int]) -
 
 
 @contextmanager
-def _reading(stores: Stores, kind: str, events: list[Event]) -> Iterator[Reading]:
+def _reading(stores: Stores, kind: str, events: list[Event]) -> Iterator[StoreView]:
     url = stores.new(kind)
     store = Store(url, AliasRules(DEFAULT_ALIASES))
     try:
         for event in events:
             store.ingest([store.read(as_bytes(event))]).result()
-        with Reader(store.database, store.rules).open() as reading:
-            yield reading
+        with StoreViews(store.database, store.rules).open_view() as view:
+            yield view
     finally:
         store.close()
         stores.drop(url)
@@ -133,62 +133,62 @@ def _plain_columns(found: Graph) -> dict[str, Any]:
     return {n["id"]: (n["inEdges"], n["outEdges"], n["data"]) for n in nodes}
 
 
-def _now(reading: Reading, text: str) -> Any:
+def _now(view: StoreView, text: str) -> Any:
     node = NodeId.parse(text)
     assert node is not None
     if text.startswith("job:"):
-        job = reading.find_job(node)
+        job = view.find_job(node)
         if job is None:
             return None
-        return {"graph": _plain(graph.lineage_of_job(reading, job, 20, graph.View()))}
-    root = reading.find_dataset(node)
+        return {"graph": _plain(graph.lineage_of_job(view, job, 20, graph.GraphOptions()))}
+    root = view.find_dataset(node)
     if root is None:
         return None
-    walk = ColumnWalk(reading)
+    walk = ColumnWalk(view)
     return {
-        "graph": _plain(graph.lineage_of_dataset(reading, root, 20, graph.View())),
-        "columns": _columns(reading, walk, root),
+        "graph": _plain(graph.lineage_of_dataset(view, root, 20, graph.GraphOptions())),
+        "columns": _columns(view, walk, root),
     }
 
 
-def _then(reading: Reading, text: str) -> Any:
-    node, walk = NodeId.parse(text), PastWalk(reading)
+def _then(view: StoreView, text: str) -> Any:
+    node, walk = NodeId.parse(text), PastWalk(view)
     assert node is not None
     if text.startswith("job:"):
         job = walk.naming.find_job(node)
         if job is None:
             return None
         walk.go({job}, 20)
-        return {"graph": _plain(past_graph(reading, walk, graph.View(), dated=False))}
+        return {"graph": _plain(past_graph(view, walk, graph.GraphOptions(), dated=False))}
     root = walk.naming.find_dataset(node)
     if root is None:
         return None
     walk.from_dataset(root, 20)
-    columns = PastColumnWalk(reading, Naming(reading))
+    columns = PastColumnWalk(view, Naming(view))
     return {
-        "graph": _plain(past_graph(reading, walk, graph.View(), dated=False)),
-        "columns": _columns(reading, columns, root),
+        "graph": _plain(past_graph(view, walk, graph.GraphOptions(), dated=False)),
+        "columns": _columns(view, columns, root),
     }
 
 
-def _columns(reading: Reading, walk: ColumnWalk, root: int) -> dict[str, Any]:
+def _columns(view: StoreView, walk: ColumnWalk, root: int) -> dict[str, Any]:
     start = walk.outputs_of(root)
     walk.upstream(start, 20)
     walk.downstream(start, 20)
-    return _plain_columns(column_graph(reading, walk, is_detailed=True))
+    return _plain_columns(column_graph(view, walk, is_detailed=True))
 
 
-def _whole_graph(reading: Reading) -> dict[str, Any]:
+def _whole_graph(view: StoreView) -> dict[str, Any]:
     """Every edge, field and column edge of a store, as it is now."""
     nodes: dict[str, Any] = {}
-    for (job,) in reading.session.all("SELECT id FROM job"):
-        nodes |= _plain(graph.lineage_of_job(reading, job, 0, graph.View()))
-    roots = [row[0] for row in reading.session.all("SELECT id FROM dataset WHERE id = root")]
-    shown, schemas = datasets.rows_of(reading, roots), datasets.schemas_of(reading, roots)
-    walk = ColumnWalk(reading)
+    for (job,) in view.session.all("SELECT id FROM job"):
+        nodes |= _plain(graph.lineage_of_job(view, job, 0, graph.GraphOptions()))
+    roots = [row[0] for row in view.session.all("SELECT id FROM dataset WHERE id = root")]
+    shown, schemas = datasets.rows_of(view, roots), datasets.schemas_of(view, roots)
+    walk = ColumnWalk(view)
     # Every column that a dataset is known to have, and what leads into it.
     walk.upstream([c for root in roots for c in walk.outputs_of(root)], 1)
-    columns = _plain_columns(column_graph(reading, walk, is_detailed=True))
+    columns = _plain_columns(column_graph(view, walk, is_detailed=True))
     return {
         "edges": _pairs(nodes),
         "fields": {

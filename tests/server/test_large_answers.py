@@ -13,7 +13,7 @@ import httpx
 import psutil
 import pytest
 
-from headwater.server.answers.kept import Kept
+from headwater.server.lineage.cache import BoundedCache
 from headwater.server.store.database import open_database
 from headwater.server.store.keys import create_key
 from server.events import Event, as_bytes, dataset, facet, run_event, run_id, schema
@@ -229,7 +229,7 @@ def test_every_page_of_a_search_is_found(server: ServerProcess) -> None:
 
 
 def test_what_is_kept_at_hand_is_bounded_by_bytes() -> None:
-    kept: Kept[int, bytes] = Kept(1000, len)
+    kept: BoundedCache[int, bytes] = BoundedCache(1000, len)
     for number in range(100):
         kept.put(number, bytes(number))
         assert kept.size <= 1000

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from headwater.errors import UsageError
-from headwater.server.answers.reading import Reader
 from headwater.server.http.routes.topics import topic_node
+from headwater.server.lineage.view import StoreViews
 from headwater.server.settings import DEFAULT_ALIASES, parse_clusters
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.store import Store
@@ -68,9 +68,9 @@ def test_a_topic_links_to_the_node_that_lineage_has_of_it(api: Api, store_url: s
     servers = ["a:9092", "other:1"]
     store = Store(store_url, AliasRules(DEFAULT_ALIASES))
     try:
-        with Reader(store.database, store.rules).open() as reading:
-            node = topic_node(reading, servers, "orders")
-            assert topic_node(reading, servers, "bids") is None
+        with StoreViews(store.database, store.rules).open_view() as view:
+            node = topic_node(view, servers, "orders")
+            assert topic_node(view, servers, "bids") is None
     finally:
         store.close()
     assert node == "dataset:kafka://b:9092:orders"

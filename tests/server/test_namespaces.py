@@ -213,8 +213,8 @@ def test_a_limited_key_cannot_report_for_others(team: Team) -> None:
 def test_a_run_that_another_takes_meanwhile_is_not_taken_over(team: Team) -> None:
     """The check is made as the event is stored, not as it is read."""
     service = team.service
-    with service.reader.open() as reading:
-        key = next(key for key in list_keys(reading.session).values() if key.name == "team")
+    with service.open_view() as view:
+        key = next(key for key in list_keys(view.session).values() if key.name == "team")
     for number, name in enumerate(("own", "parent", "root")):
         mine = {
             "own": run_event("FAIL", 0, run=name, job="mine"),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from headwater.server.answers.reading import Reader
+from headwater.server.lineage.view import StoreViews
 from headwater.server.settings import DEFAULT_ALIASES
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.store import Store
@@ -55,11 +55,11 @@ def test_a_reader_that_asked_before_sees_what_changed(
 ) -> None:
     url = stores.new("sqlite")
     store = Store(url, AliasRules(DEFAULT_ALIASES))
-    reader = Reader(store.database, store.rules)
+    views = StoreViews(store.database, store.rules)
     try:
         for batch in told[1].batches:
             store.ingest([store.read(as_bytes(event)) for event in batch]).result()
-            lines = differences(snapshot(store), snapshot(store, reader))
+            lines = differences(snapshot(store), snapshot(store, views))
             if lines:
                 pytest.fail("\n".join([*lines[:12], *_written(told[1])]))
     finally:

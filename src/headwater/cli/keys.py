@@ -91,7 +91,7 @@ def create(
 def list_(store: Store = STORE, as_json: AsJson = False) -> None:
     """List keys by name and scope."""
     from headwater.cli.output import moment_text, note, write_json, write_table
-    from headwater.server.answers.reading import maybe_moment, moment
+    from headwater.server.lineage.view import maybe_moment, moment
     from headwater.server.store.keys import list_keys
 
     with opened(store) as database, database.reading() as session:

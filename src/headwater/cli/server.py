@@ -113,7 +113,7 @@ def server(
     from headwater.openlineage.masking import mask_logs
     from headwater.server.http.serve import serve
     from headwater.server.settings import parse_aliases, parse_clusters, parse_span, read_settings
-    from headwater.server.topics.places import parse_places
+    from headwater.server.topics.kafka_clusters import parse_kafka_clusters
 
     settings = read_settings(
         os.environ,
@@ -123,7 +123,7 @@ def server(
         aliases=parse_aliases(aliases) if aliases else None,
         max_body=max_body,
         connect=parse_clusters(",".join(connect)) if connect else None,
-        kafka=parse_places(kafka) if kafka else None,
+        kafka=parse_kafka_clusters(kafka) if kafka else None,
         log_level=log_level,
         consume=tuple(consume) if consume else None,
         keep=parse_span(keep) if keep else None,

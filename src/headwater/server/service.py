@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from litestar import Request
 
 from headwater.http.keys import Key
-from headwater.server.answers.reading import Reader
 from headwater.server.http.authentication import Authenticator
 from headwater.server.http.masked_paths import mask_escaped
 from headwater.server.ingest.lane import Lane
+from headwater.server.lineage.view import StoreViews
 from headwater.server.live.feed import Live, Watchers
 from headwater.server.settings import Settings
 from headwater.server.store.database import Session
@@ -33,7 +33,7 @@ class Service:
     def __init__(
         self,
         store: Store,
-        reader: Reader,
+        views: StoreViews,
         settings: Settings,
         live: Live,
         clusters: "Clusters | None",
@@ -41,7 +41,7 @@ class Service:
         topics: Topics,
         lane: Lane,
     ) -> None:
-        self.store, self.reader, self.settings = store, reader, settings
+        self.store, self.settings, self.open_view = store, settings, views.open_view
         self.live, self.topics, self.lane = live, topics, lane
         self.authenticator = authenticator
         self.watchers = Watchers(settings.max_streams)

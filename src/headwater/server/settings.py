@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from headwater.errors import UsageError
 from headwater.openlineage.sizes import MOST_BYTES
-from headwater.server.topics.places import Place, parse_places
+from headwater.server.topics.kafka_clusters import KafkaCluster, parse_kafka_clusters
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 DEFAULT_ALIASES = (("s3a://", "s3://"), ("s3n://", "s3://"))
@@ -40,7 +40,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     tls_cert: str | None = None
     tls_key: str | None = None
     connect: tuple[tuple[str, str], ...] = ()
-    kafka: tuple[Place, ...] = ()
+    kafka: tuple[KafkaCluster, ...] = ()
 
 
 def parse_aliases(text: str) -> tuple[tuple[str, str], ...]:
@@ -149,7 +149,7 @@ _VARIABLES = {
     "tls_cert": str,
     "tls_key": str,
     "connect": parse_clusters,
-    "kafka": lambda text: parse_places(text.split()),
+    "kafka": lambda text: parse_kafka_clusters(text.split()),
 }
 
 

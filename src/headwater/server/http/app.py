@@ -21,7 +21,6 @@ from litestar.types import ASGIApp
 from headwater.errors import EventRejected, HeadwaterError
 from headwater.http.checks import RequestChecks, is_loopback
 from headwater.openlineage.times import now
-from headwater.server.answers.reading import Reader
 from headwater.server.http import errors as problems
 from headwater.server.http.access import ANYONE
 from headwater.server.http.authentication import Authenticator
@@ -53,6 +52,7 @@ from headwater.server.http.sending import HeldAnswers, with_bounded_answers
 from headwater.server.ingest.kafka_consumer import Topic, TopicReader
 from headwater.server.ingest.lane import Lane
 from headwater.server.ingest.scrubbing import Scrubber
+from headwater.server.lineage.view import StoreViews
 from headwater.server.live.feed import Live
 from headwater.server.memory import give_back
 from headwater.server.metrics import LAPSED
@@ -124,10 +124,10 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
     store.writer.committed, store.writer.rested = live.nudge, give_back
     clusters, topics = _clusters(settings), Topics(settings.kafka, store.scrubber)
     is_open = settings.open or is_loopback(settings.host)
-    reader = Reader(store.database, store.rules)
-    authenticator = Authenticator(store, reader, is_open=is_open, rate=settings.rate)
+    views = StoreViews(store.database, store.rules)
+    authenticator = Authenticator(store, views, is_open=is_open, rate=settings.rate)
     lane = Lane(2 * settings.max_body)
-    service = Service(store, reader, settings, live, clusters, authenticator, topics, lane)
+    service = Service(store, views, settings, live, clusters, authenticator, topics, lane)
 
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
@@ -139,7 +139,7 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
         beside = [
             asyncio.create_task(_watch_leases(store, settings.lease_check)),
             asyncio.create_task(_prune_feed(store)),
-            asyncio.create_task(_call_webhooks(store, reader)),
+            asyncio.create_task(_call_webhooks(store, views)),
             asyncio.create_task(_prune(store, settings.keep)),
             asyncio.create_task(_end_streams(live, authenticator)),
         ]
@@ -253,12 +253,12 @@ def _clusters(settings: Settings) -> "Clusters | None":
     return Clusters(settings.connect)
 
 
-async def _call_webhooks(store: Store, reader: Reader) -> None:
+async def _call_webhooks(store: Store, views: StoreViews) -> None:
     while not await asyncio.to_thread(_has_webhooks, store):
         await asyncio.sleep(_LOOK_EVERY)
     from headwater.server.live.webhooks import Webhooks  # noqa: PLC0415
 
-    await Webhooks(store, reader).run()
+    await Webhooks(store, views).run()
 
 
 def _has_webhooks(store: Store) -> bool:

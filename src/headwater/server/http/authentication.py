@@ -14,10 +14,10 @@ from urllib.parse import unquote
 from litestar.connection import ASGIConnection
 
 from headwater.http.keys import Key, bearer, hashed
-from headwater.server.answers.owners import namespaces_of_node, namespaces_of_run
-from headwater.server.answers.reading import Reader
 from headwater.server.http.access import OPEN, Access, Within
 from headwater.server.http.errors import Forbidden, KeyRequired, TooManyRequests
+from headwater.server.lineage.owners import namespaces_of_node, namespaces_of_run
+from headwater.server.lineage.view import StoreViews
 from headwater.server.metrics import REFUSED
 from headwater.server.store.keys import list_keys
 from headwater.server.store.store import Store
@@ -33,8 +33,8 @@ _REFRESH_AFTER = 1.0  # seconds for which keys are taken to be as they were
 class Authenticator:
     """Knows the keys, and how much each has asked for."""
 
-    def __init__(self, store: Store, reader: Reader, *, is_open: bool, rate: float) -> None:
-        self._store, self._reader, self._is_open, self._rate = store, reader, is_open, rate
+    def __init__(self, store: Store, views: StoreViews, *, is_open: bool, rate: float) -> None:
+        self._store, self._views, self._is_open, self._rate = store, views, is_open, rate
         self._keys: dict[bytes, Key] = {}
         self._read_at = 0.0
         self._buckets: dict[int, tuple[float, float]] = {}
@@ -136,11 +136,11 @@ class Authenticator:
             return [{name}, {self._store.rules.resolve(name)}]
         if within is Within.QUERY:
             return [{name} for name in asked.getall("namespace", [])]
-        with self._reader.open() as reading:
+        with self._views.open_view() as view:
             if within is Within.RUN:
                 runs = [path["run_id"]] if "run_id" in path else asked.getall("runId", [])
-                return [namespaces_of_run(reading, run) for run in runs]
-            return [namespaces_of_node(reading, node) for node in asked.getall("nodeId", [])]
+                return [namespaces_of_run(view, run) for run in runs]
+            return [namespaces_of_node(view, node) for node in asked.getall("nodeId", [])]
 
     def _seconds_to_wait(self, key: Key) -> float:
         """How long a key has asked too much; 0 where it may pass."""

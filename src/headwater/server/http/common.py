@@ -9,8 +9,8 @@ from litestar import MediaType, Response
 
 from headwater.openlineage.names import NodeId
 from headwater.openlineage.times import parse_moment
-from headwater.server.answers.reading import Reading
 from headwater.server.http.errors import BadRequest, NotFound
+from headwater.server.lineage.view import StoreView
 
 _MOST = 2**31
 
@@ -25,38 +25,38 @@ def answer(body: Any, status: int = 200) -> Response[bytes]:
     return Response(msgspec.json.encode(body), status_code=status, media_type=MediaType.JSON)
 
 
-def dataset_of(reading: Reading, namespace: str, name: str) -> int:
+def dataset_of(view: StoreView, namespace: str, name: str) -> int:
     """The dataset of a path.
 
     Raises: NotFound.
     """
     namespace, name = unquote(namespace), unquote(name)
-    found = reading.dataset_id(namespace, name)
+    found = view.dataset_id(namespace, name)
     if found is None:
-        require_namespace(reading, namespace)
+        require_namespace(view, namespace)
         raise NotFound("Dataset", name)
     return found
 
 
-def job_of(reading: Reading, namespace: str, name: str) -> int:
+def job_of(view: StoreView, namespace: str, name: str) -> int:
     """The job of a path.
 
     Raises: NotFound.
     """
     namespace, name = unquote(namespace), unquote(name)
-    found = reading.job_id(namespace, name)
+    found = view.job_id(namespace, name)
     if found is None:
-        require_namespace(reading, namespace)
+        require_namespace(view, namespace)
         raise NotFound("Job", name)
     return found
 
 
-def require_namespace(reading: Reading, name: str) -> None:
+def require_namespace(view: StoreView, name: str) -> None:
     """See that a namespace is known.
 
     Raises: NotFound.
     """
-    if not reading.has_namespace(name):
+    if not view.has_namespace(name):
         raise NotFound("Namespace", name)
 
 

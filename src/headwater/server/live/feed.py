@@ -19,9 +19,9 @@ import msgspec
 from headwater.http.keys import Key
 from headwater.openlineage.names import JobName, NodeId, NodeKind
 from headwater.openlineage.times import format_moment, parse_moment
-from headwater.server.answers.past import PastWalk
-from headwater.server.answers.reading import Reading
-from headwater.server.answers.runs import job_names
+from headwater.server.lineage.view import StoreView
+from headwater.server.lineage.walk import PastWalk
+from headwater.server.marquez.runs import job_names
 from headwater.server.metrics import DROPPED, WATCHING
 from headwater.server.store.database import Database
 from headwater.server.store.feed import (
@@ -264,9 +264,9 @@ class Live:
                 yield b": still here\n\n"
 
 
-def nodes_about(reading: Reading, text: str) -> frozenset[str] | None:
+def nodes_about(view: StoreView, text: str) -> frozenset[str] | None:
     """The nodes that a filter by one means: of a dataset its jobs too; None if there is none."""
-    node, walk = NodeId.parse(text), PastWalk(reading)
+    node, walk = NodeId.parse(text), PastWalk(view)
     if node is None:
         return None
     if node.kind is NodeKind.JOB:
@@ -276,7 +276,7 @@ def nodes_about(reading: Reading, text: str) -> frozenset[str] | None:
     if root is None:
         return None
     jobs = walk.jobs_of(INPUT, {root}) | walk.jobs_of(OUTPUT, {root})
-    names = job_names(reading, jobs).values()
+    names = job_names(view, jobs).values()
     return frozenset([walk.naming.node_id(root), *(str(JobName(*name)) for name in names)])
 
 

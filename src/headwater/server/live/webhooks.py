@@ -16,7 +16,7 @@ import httpx
 import msgspec
 
 from headwater.openlineage.masking import mask_text
-from headwater.server.answers.reading import Reader
+from headwater.server.lineage.view import StoreViews
 from headwater.server.live.feed import Item, nodes_about, write
 from headwater.server.store.feed import (
     SCHEMA_CHANGED,
@@ -41,8 +41,8 @@ _log = logging.getLogger(__name__)
 class Webhooks:
     """The task that calls webhooks."""
 
-    def __init__(self, store: Store, reader: Reader) -> None:
-        self._store, self._reader = store, reader
+    def __init__(self, store: Store, views: StoreViews) -> None:
+        self._store, self._views = store, views
         self._failed: dict[int, int] = {}
 
     async def run(self) -> None:
@@ -84,9 +84,9 @@ class Webhooks:
         return await asyncio.wrap_future(self._store.writer.change(work))
 
     def _read(self, hook: Hook) -> tuple[list[Numbered], frozenset[str] | None]:
-        with self._reader.open() as reading:
-            nodes = nodes_about(reading, hook.node) if hook.node else None
-            return read_feed(reading.session, hook.position, 50), nodes
+        with self._views.open_view() as view:
+            nodes = nodes_about(view, hook.node) if hook.node else None
+            return read_feed(view.session, hook.position, 50), nodes
 
     def _next_try(self, hook: Hook, reason: str) -> float:
         tries = self._failed[hook.id] = self._failed.get(hook.id, 0) + 1

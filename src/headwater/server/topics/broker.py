@@ -8,7 +8,7 @@ import uuid
 from typing import Any
 
 from headwater.errors import KafkaExtraMissing, KafkaUnreachable, UnknownTopic
-from headwater.server.topics.places import Place
+from headwater.server.topics.kafka_clusters import KafkaCluster
 from headwater.server.topics.shapes import Partition
 
 _PATIENCE = 5.0  # seconds that a broker has to answer
@@ -20,8 +20,8 @@ _BUFFER = 4_000  # kilobytes that are fetched ahead at most
 class Broker:
     """One cluster; it is connected to when it is first asked."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    def __init__(self, cluster: KafkaCluster) -> None:
+        self._cluster = cluster
         self._kafka = _library()
         self._admin: Any = None
 
@@ -54,7 +54,7 @@ class Broker:
         # Asked for by name, a topic that is not there might be made.
         topics = self.topics()
         if name not in topics:
-            raise UnknownTopic(name, self._place.name)
+            raise UnknownTopic(name, self._cluster.name)
         return self.partitions({name: topics[name]})[name]
 
     def last(self, topic: str, partitions: list[Partition], count: int) -> list[Any]:
@@ -133,17 +133,17 @@ class Broker:
 
     def _settings(self) -> dict[str, Any]:
         return {
-            "bootstrap.servers": self._place.servers,
+            "bootstrap.servers": self._cluster.servers,
             "client.id": "headwater-page",
             "log_level": 0,  # what goes wrong is told to who asks
             "socket.connection.setup.timeout.ms": int(_PATIENCE * 1000),
-            **self._place.options,
+            **self._cluster.options,
         }
 
     def _unreachable(self, error: Any) -> KafkaUnreachable:
         told = error.args[0]
         reason = told.str() if hasattr(told, "str") else str(told)
-        return KafkaUnreachable(self._place.name, self._place.servers, reason)
+        return KafkaUnreachable(self._cluster.name, self._cluster.servers, reason)
 
 
 def _library() -> Any:

@@ -9,7 +9,7 @@ from headwater.errors import RegistryRefused, UnknownPipeline
 from headwater.openlineage.times import format_moment
 from headwater.server.ingest.scrubbing import Scrubber
 from headwater.server.topics.broker import Broker
-from headwater.server.topics.places import Place
+from headwater.server.topics.kafka_clusters import KafkaCluster
 from headwater.server.topics.shapes import (
     ClusterShape,
     Message,
@@ -26,27 +26,27 @@ Answer = TypeVar("Answer")
 class _One:
     """A cluster with its registry."""
 
-    def __init__(self, place: Place, scrubber: Scrubber) -> None:
+    def __init__(self, cluster: KafkaCluster, scrubber: Scrubber) -> None:
         # An HTTP client takes a third of a second to import: those without a cluster do without.
         from headwater.server.topics.decoding import Decoder  # noqa: PLC0415
         from headwater.server.topics.versions import Schemas  # noqa: PLC0415
 
-        self.place, self.broker = place, Broker(place)
-        self.schemas = Schemas(place) if place.registry else None
+        self.cluster, self.broker = cluster, Broker(cluster)
+        self.schemas = Schemas(cluster) if cluster.registry else None
         self.decoder = Decoder(self.schemas.registry if self.schemas else None, scrubber)
 
 
 class Topics:
     """The Kafka clusters that the server was told of."""
 
-    def __init__(self, places: tuple[Place, ...], scrubber: Scrubber) -> None:
-        self._all = {place.name: _One(place, scrubber) for place in places}
+    def __init__(self, clusters: tuple[KafkaCluster, ...], scrubber: Scrubber) -> None:
+        self._all = {cluster.name: _One(cluster, scrubber) for cluster in clusters}
         self._pool = ThreadPoolExecutor(_AT_ONCE, "topics")
 
     def clusters(self) -> list[ClusterShape]:
         """The clusters, without the options that may hold secrets."""
         return [
-            ClusterShape(name, one.place.servers, one.schemas is not None)
+            ClusterShape(name, one.cluster.servers, one.schemas is not None)
             for name, one in self._all.items()
         ]
 
@@ -75,7 +75,7 @@ class Topics:
 
     def servers(self, cluster: str) -> list[str]:
         """The addresses by which lineage may know a cluster."""
-        return self._one(cluster).place.servers.split(",")
+        return self._one(cluster).cluster.servers.split(",")
 
     def close(self) -> None:
         """Let go of connections."""

@@ -8,7 +8,7 @@ import httpx
 
 from headwater.capture.datasets.registry import parse
 from headwater.schemas.registry import Registry, Schema
-from headwater.server.topics.places import Place
+from headwater.server.topics.kafka_clusters import KafkaCluster
 from headwater.server.topics.shapes import Field, Subject, SubjectVersions, Version
 
 _PATIENCE = 5.0
@@ -21,9 +21,9 @@ _SIDES = ("value", "key")
 class Schemas:
     """What a cluster's schema registry knows of its topics."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, cluster: KafkaCluster) -> None:
         self._client = httpx.Client(timeout=_PATIENCE)
-        self.registry = Registry(place.registry, place.registry_auth, self._client)
+        self.registry = Registry(cluster.registry, cluster.registry_auth, self._client)
 
     def of_topics(self, topics: list[str]) -> dict[str, list[Subject]]:
         """The subjects of each topic, with how many versions they have.

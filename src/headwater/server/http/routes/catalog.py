@@ -13,10 +13,6 @@ from headwater.errors import EventRejected
 from headwater.http.keys import Key
 from headwater.openlineage.events import MAX_NAME, check_text
 from headwater.openlineage.times import parse_moment
-from headwater.server.answers import stats
-from headwater.server.answers.reading import Reading, moment
-from headwater.server.answers.search import TYPES, Wanted, search, search_all
-from headwater.server.answers.shapes import Namespace, Source, Tag
 from headwater.server.http.access import (
     ADMINISTERS_PATH,
     READS_ALL,
@@ -41,6 +37,10 @@ from headwater.server.http.parameters import (
     Text,
     Time,
 )
+from headwater.server.lineage.search import TYPES, Wanted, search, search_all
+from headwater.server.lineage.view import StoreView, moment
+from headwater.server.marquez import stats
+from headwater.server.marquez.responses import Namespace, Source, Tag
 from headwater.server.service import Service
 from headwater.server.store import changes
 
@@ -88,8 +88,8 @@ class Namespaces(Controller):
         key: Key | None = request.scope["state"].get("key")
         prefixes = key.namespaces if key else ()
         covered = " OR ".join(f"substr(name, 1, {len(p)}) = ?" for p in prefixes) or "NOT hidden"
-        with service.reader.open() as reading:
-            rows = reading.session.all(
+        with service.open_view() as view:
+            rows = view.session.all(
                 f"{_NAMESPACE} WHERE NOT hidden AND ({covered}) ORDER BY name LIMIT ? OFFSET ?",
                 *prefixes, bounded(limit), bounded(offset),
             )  # fmt: skip
@@ -148,8 +148,8 @@ def _namespace(row: Any) -> Namespace:
 
 
 def _find_namespace(service: Service, name: str) -> Namespace:
-    with service.reader.open() as reading:
-        rows = reading.session.all(f"{_NAMESPACE} WHERE name = ?", name)
+    with service.open_view() as view:
+        rows = view.session.all(f"{_NAMESPACE} WHERE name = ?", name)
     if not rows:
         raise NotFound("Namespace", name)
     return _namespace(rows[0])
@@ -166,8 +166,8 @@ class Sources(Controller):
         self, service: Service, limit: Limit = 100, offset: Offset = 0
     ) -> Response[bytes]:
         """List all sources, by name."""
-        with service.reader.open() as reading:
-            rows = reading.session.all(
+        with service.open_view() as view:
+            rows = view.session.all(
                 f"{_SOURCE} ORDER BY name LIMIT ? OFFSET ?", bounded(limit), bounded(offset)
             )
         return answer({"sources": [_source(row) for row in rows]})
@@ -195,8 +195,8 @@ def _source(row: Any) -> Source:
 
 
 def _find_source(service: Service, name: str) -> Source:
-    with service.reader.open() as reading:
-        rows = reading.session.all(f"{_SOURCE} WHERE name = ?", name)
+    with service.open_view() as view:
+        rows = view.session.all(f"{_SOURCE} WHERE name = ?", name)
     if not rows:
         raise NotFound("Source", name)
     return _source(rows[0])
@@ -213,8 +213,8 @@ class Tags(Controller):
         self, service: Service, limit: Limit = 100, offset: Offset = 0
     ) -> Response[bytes]:
         """List all tags."""
-        with service.reader.open() as reading:
-            rows = reading.session.all(
+        with service.open_view() as view:
+            rows = view.session.all(
                 "SELECT name, description FROM tag ORDER BY name LIMIT ? OFFSET ?",
                 bounded(limit), bounded(offset),
             )  # fmt: skip
@@ -226,8 +226,8 @@ class Tags(Controller):
         tag = _checked(unquote(name))
         _refuse_nul(description=data.description)
         service.change(changes.put_tag, tag, text=data.description)
-        with service.reader.open() as reading:
-            found = reading.session.all("SELECT name, description FROM tag WHERE name = ?", tag)
+        with service.open_view() as view:
+            found = view.session.all("SELECT name, description FROM tag WHERE name = ?", tag)
         return answer(Tag(*found[0]))
 
 
@@ -264,8 +264,8 @@ class Search(Controller):
             q.strip(), kind.upper() if kind else None, namespace,
             _day("after", after), _day("before", before), (sort or "").lower() == "name",
         )  # fmt: skip
-        with service.reader.open() as reading:
-            found, total = search(reading, wanted, bounded(limit))
+        with service.open_view() as view:
+            found, total = search(view, wanted, bounded(limit))
         return answer({"results": found, "totalCount": total})
 
     @get("/stats/{asset:str}", opt=READS_ALL, sync_to_thread=True)
@@ -286,8 +286,8 @@ class Search(Controller):
         if period.upper() == "WEEK" and timezone is None:
             return answer("Timezone must be specified for period 'WEEK'", 400)
         spans = stats.intervals(period.upper(), _zone(timezone), clock())
-        with service.reader.open() as reading:
-            return answer(_counts(reading, asset, spans))
+        with service.open_view() as view:
+            return answer(_counts(view, asset, spans))
 
 
 def _search_all(
@@ -296,17 +296,17 @@ def _search_all(
     wanted = [word.strip().lower() for word in types.split(",") if word.strip()]
     if not wanted or not {*wanted} <= {*TYPES}:
         raise BadRequest(detail=f"query param types must be some of {[*TYPES]}")
-    with service.reader.open() as reading:
-        found = search_all(reading, text, wanted, namespace, limit)
+    with service.open_view() as view:
+        found = search_all(view, text, wanted, namespace, limit)
     return answer({"results": found, "totalCount": len(found)})
 
 
 def _counts(
-    reading: Reading, asset: str, spans: list[tuple[datetime, datetime]]
+    view: StoreView, asset: str, spans: list[tuple[datetime, datetime]]
 ) -> list[dict[str, Any]]:
     if asset == "lineage-events":
-        return stats.event_counts(reading, spans)
-    return stats.asset_counts(reading, asset, spans)
+        return stats.event_counts(view, spans)
+    return stats.asset_counts(view, asset, spans)
 
 
 def _zone(name: str | None) -> ZoneInfo:

@@ -8,15 +8,15 @@ from urllib.parse import unquote
 from litestar import Controller, Request, Response, delete, get, post, put
 from msgspec import Struct
 
-from headwater.server.answers import datasets
-from headwater.server.answers.reading import Reading, uuid_bytes
-from headwater.server.answers.shapes import Dataset, DatasetVersion
 from headwater.server.http import legacy_events
 from headwater.server.http.access import ADMINISTERS_PATH, READS_PATH, WRITES_PATH
 from headwater.server.http.common import answer, bounded, dataset_of, require_namespace
 from headwater.server.http.errors import BadRequest, NotFound
 from headwater.server.http.limited_events import ingest_reported
 from headwater.server.http.parameters import Limit, Offset, PathText
+from headwater.server.lineage.view import StoreView, uuid_bytes
+from headwater.server.marquez import datasets
+from headwater.server.marquez.responses import Dataset, DatasetVersion
 from headwater.server.service import Service
 from headwater.server.store import changes
 
@@ -47,16 +47,16 @@ class Datasets(Controller):
     ) -> Response[bytes]:
         """List the datasets of a namespace, by name."""
         space = unquote(namespace)
-        with service.reader.open() as reading:
-            require_namespace(reading, space)
-            found, total = datasets.list_datasets(reading, space, bounded(limit), bounded(offset))
+        with service.open_view() as view:
+            require_namespace(view, space)
+            found, total = datasets.list_datasets(view, space, bounded(limit), bounded(offset))
             return answer({"totalCount": total, "datasets": found})
 
     @get(_ONE, opt=READS_PATH, sync_to_thread=True)
     def get_dataset(self, service: Service, namespace: PathText, name: PathText) -> Response[bytes]:
         """Get a dataset with all its details."""
-        with service.reader.open() as reading:
-            return answer(_one(reading, dataset_of(reading, namespace, name)))
+        with service.open_view() as view:
+            return answer(_one(view, dataset_of(view, namespace, name)))
 
     @put(_ONE, opt=WRITES_PATH, sync_to_thread=True)
     def put_dataset(
@@ -83,9 +83,9 @@ class Datasets(Controller):
         name: PathText,
     ) -> Response[bytes]:
         """Delete a dataset. It reappears when an event names it again."""
-        with service.reader.open() as reading:
-            number = dataset_of(reading, namespace, name)
-            found = _one(reading, number)
+        with service.open_view() as view:
+            number = dataset_of(view, namespace, name)
+            found = _one(view, number)
         found.column_lineage = None
         service.delete(request, changes.hide, "dataset", number)
         return answer(found)
@@ -100,9 +100,9 @@ class Datasets(Controller):
         offset: Offset = 0,
     ) -> Response[bytes]:
         """List the versions of a dataset, latest first."""
-        with service.reader.open() as reading:
-            number = dataset_of(reading, namespace, name)
-            found, total = datasets.list_versions(reading, number, bounded(limit), bounded(offset))
+        with service.open_view() as view:
+            number = dataset_of(view, namespace, name)
+            found, total = datasets.list_versions(view, number, bounded(limit), bounded(offset))
             return answer({"versions": found, "totalCount": total})
 
     @get(f"{_ONE}/versions/{{version:str}}", opt=READS_PATH, sync_to_thread=True)
@@ -113,9 +113,9 @@ class Datasets(Controller):
         wanted = uuid_bytes(version)
         if wanted is None:
             raise BadRequest(detail="HTTP 404 Not Found", status_code=404)
-        with service.reader.open() as reading:
-            number = dataset_of(reading, namespace, name)
-            found: DatasetVersion | None = datasets.find_version(reading, number, wanted)
+        with service.open_view() as view:
+            number = dataset_of(view, namespace, name)
+            found: DatasetVersion | None = datasets.find_version(view, number, wanted)
         if found is None:
             raise NotFound("Dataset version", version)
         return answer(found)
@@ -174,28 +174,28 @@ class Datasets(Controller):
         return self._tag(service, drop, namespace, name, unquote(field), upper)
 
     def _read(self, service: Service, namespace: str, name: str) -> Response[bytes]:
-        with service.reader.open() as reading:
-            found = _one(reading, dataset_of(reading, namespace, name))
+        with service.open_view() as view:
+            found = _one(view, dataset_of(view, namespace, name))
             return answer(found)
 
     def _tag(
         self, service: Service, change: Callable[..., None], namespace: str, name: str, field: str,
         tag: str,
     ) -> Response[bytes]:  # fmt: skip
-        with service.reader.open() as reading:
-            number = dataset_of(reading, namespace, name)
+        with service.open_view() as view:
+            number = dataset_of(view, namespace, name)
             if field:
-                schema = datasets.schemas_of(reading, [number]).get(number)
+                schema = datasets.schemas_of(view, [number]).get(number)
                 if schema is None or field not in schema.names:
                     detail = f"Field '{field}' not found for dataset '{unquote(name)}'."
                     raise BadRequest(detail=detail, status_code=404)
         change("DATASET", number, field, tag)
-        with service.reader.open() as reading:
-            found = _one(reading, number)
+        with service.open_view() as view:
+            found = _one(view, number)
         # Marquez leaves this out of what it answers here, and its page fetches again.
         found.column_lineage = None
         return answer(found)
 
 
-def _one(reading: Reading, number: int) -> Dataset:
-    return datasets.datasets(reading, [number])[0]
+def _one(view: StoreView, number: int) -> Dataset:
+    return datasets.datasets(view, [number])[0]

@@ -3,10 +3,10 @@
 from litestar import Controller, MediaType, Response, get
 
 from headwater.openlineage.times import FOREVER
-from headwater.server.answers import event_search, events
 from headwater.server.http.access import READS_ALL
 from headwater.server.http.errors import BadRequest
 from headwater.server.http.parameters import EventTypes, Next, ShortLimit, Text, Word
+from headwater.server.lineage import event_search, events
 from headwater.server.service import Service
 
 
@@ -30,9 +30,9 @@ class EventSearch(Controller):
         if kind not in events.KINDS:
             raise BadRequest(detail=f"query param kind must be one of {[*events.KINDS]}")
         try:
-            place = event_search.Place.parse(start or f"{FOREVER}.{FOREVER}")
+            cursor = event_search.LogCursor.parse(start or f"{FOREVER}.{FOREVER}")
         except ValueError:
             raise BadRequest(detail="query param from must be `next` of an answer") from None
-        with service.reader.open() as reading:
-            found = event_search.search(reading, q, kind, types or [], place, limit)
+        with service.open_view() as view:
+            found = event_search.search(view, q, kind, types or [], cursor, limit)
             return Response(event_search.as_answer(found), media_type=MediaType.JSON)

@@ -22,8 +22,8 @@ class Health(Controller):
     @get("/ready", opt=ANYONE, sync_to_thread=True)
     def ready(self, service: Service) -> Response[bytes]:
         """Check that the store accepts writes; 503 with the reason if not."""
-        with service.reader.open() as reading:
-            reading.session.all("SELECT generation FROM clock")
+        with service.open_view() as view:
+            view.session.all("SELECT generation FROM clock")
         failure = service.store.write_failure()
         if failure is not None:
             raise failure

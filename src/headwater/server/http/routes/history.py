@@ -4,14 +4,14 @@ from litestar import Controller, Response, get
 
 from headwater.openlineage.names import NodeId, NodeKind
 from headwater.openlineage.times import FOREVER
-from headwater.server.answers.changes import changes
-from headwater.server.answers.diff import diff_around, diff_everywhere
-from headwater.server.answers.past import PastWalk
-from headwater.server.answers.reading import NOW, Reading
 from headwater.server.http.access import READS_ALL
 from headwater.server.http.common import answer, bounded, name_of, time_of
 from headwater.server.http.errors import BadRequest, NotFound
 from headwater.server.http.parameters import Depth, From, Limit, OptionalNode, To
+from headwater.server.lineage.changes import changes
+from headwater.server.lineage.diff import diff_around, diff_everywhere
+from headwater.server.lineage.view import NOW, StoreView
+from headwater.server.lineage.walk import PastWalk
 from headwater.server.service import Service
 
 
@@ -33,12 +33,12 @@ class History(Controller):
     ) -> Response[bytes]:
         """List the times at which the graph changed, oldest first; the latest `limit` of them."""
         since, at = window(after, to)
-        with service.reader.open(at) as reading:
+        with service.open_view(at) as view:
             walk = None
             if node_id is not None:
-                walk = PastWalk(reading, since=since)
+                walk = PastWalk(view, since=since)
                 _walk_from(walk, parse_node(node_id), bounded(depth))
-            found = changes(reading, since, walk, bounded(limit))
+            found = changes(view, since, walk, bounded(limit))
         return answer({"changes": found})
 
     @get("/diff", opt=READS_ALL, sync_to_thread=True)
@@ -53,8 +53,8 @@ class History(Controller):
         """Get what was added, removed and changed between two times, and by which run."""
         since, at = window(after, to)
         node = None if node_id is None else parse_node(node_id)
-        with service.reader.open(since) as before:
-            later: Reading = before._replace(at=at)
+        with service.open_view(since) as before:
+            later: StoreView = before._replace(at=at)
             if node is None:
                 return answer(diff_everywhere(before, later))
             found = diff_around(before, later, node, bounded(depth))

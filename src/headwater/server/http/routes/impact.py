@@ -10,13 +10,13 @@ from litestar import Controller, Request, Response, get
 from headwater.http.keys import Key
 from headwater.openlineage.graph import Way
 from headwater.openlineage.names import NodeKind
-from headwater.server.answers.impact import Item, reached
-from headwater.server.answers.reading import NOW
 from headwater.server.http.access import READS_NODE
 from headwater.server.http.common import answer, bounded, name_of, time_of
 from headwater.server.http.errors import BadRequest, NotFound
 from headwater.server.http.parameters import AsOf, Depth, Format, Node
 from headwater.server.http.routes.history import parse_node
+from headwater.server.lineage.impact import Item, reached
+from headwater.server.lineage.view import NOW
 from headwater.server.service import Service
 
 _WORDS = {NodeKind.JOB: "Job", NodeKind.DATASET: "Dataset", NodeKind.FIELD: "Column"}
@@ -52,8 +52,8 @@ def _list(
     if form not in (None, "", "json", "csv"):
         raise BadRequest(detail="query param format must be one of [json, csv]")
     node = parse_node(text)
-    with service.reader.open(time_of("asOf", as_of, NOW)) as reading:
-        items = reached(reading, node, way, bounded(depth))
+    with service.open_view(time_of("asOf", as_of, NOW)) as view:
+        items = reached(view, node, way, bounded(depth))
     if items is None:
         raise NotFound(_WORDS[node.kind], name_of(node))
     key: Key | None = request.scope["state"].get("key")

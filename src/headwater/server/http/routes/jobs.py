@@ -11,10 +11,6 @@ from msgspec import Struct
 
 from headwater.openlineage.lifecycle import RunState
 from headwater.openlineage.times import now
-from headwater.server.answers import jobs
-from headwater.server.answers.reading import Reading, uuid_bytes
-from headwater.server.answers.runs import LISTED, RunWriter
-from headwater.server.answers.shapes import Job
 from headwater.server.http import legacy_events
 from headwater.server.http.access import ADMINISTERS_PATH, READS_ALL, READS_PATH, WRITES_PATH
 from headwater.server.http.common import answer, bounded, job_of, time_of
@@ -22,6 +18,10 @@ from headwater.server.http.errors import BadRequest, NotFound
 from headwater.server.http.limited_events import ingest_reported, read_reported
 from headwater.server.http.parameters import LastRunStates, Limit, Names, Offset, PathText, Text
 from headwater.server.http.routes.runs import run_answer
+from headwater.server.lineage.view import StoreView, uuid_bytes
+from headwater.server.marquez import jobs
+from headwater.server.marquez.responses import Job
+from headwater.server.marquez.runs import LISTED, RunWriter
 from headwater.server.service import Service
 from headwater.server.store import changes
 from headwater.server.store.rows import RunRow
@@ -88,8 +88,8 @@ class Jobs(Controller):
     @get(_ONE, opt=READS_PATH, sync_to_thread=True)
     def get_job(self, service: Service, namespace: PathText, name: PathText) -> Response[bytes]:
         """Get a job with all its details."""
-        with service.reader.open() as reading:
-            found = jobs.jobs(reading, [job_of(reading, namespace, name)])[0]
+        with service.open_view() as view:
+            found = jobs.jobs(view, [job_of(view, namespace, name)])[0]
             return answer(found)
 
     @put(_ONE, opt=WRITES_PATH, sync_to_thread=True)
@@ -108,8 +108,8 @@ class Jobs(Controller):
             text=data.description,
         )  # fmt: skip
         ingest_reported(service, request, event)
-        with service.reader.open() as reading:
-            found = jobs.jobs(reading, [job_of(reading, namespace, name)])[0]
+        with service.open_view() as view:
+            found = jobs.jobs(view, [job_of(view, namespace, name)])[0]
         return answer(found)
 
     @delete(_ONE, opt=ADMINISTERS_PATH, status_code=200, sync_to_thread=True)
@@ -121,9 +121,9 @@ class Jobs(Controller):
         name: PathText,
     ) -> Response[bytes]:
         """Delete a job. It reappears when an event names it again."""
-        with service.reader.open() as reading:
-            number = job_of(reading, namespace, name)
-            found = _brief(reading, number)
+        with service.open_view() as view:
+            number = job_of(view, namespace, name)
+            found = _brief(view, number)
         found.facets, found.labels = {}, []
         service.delete(request, changes.hide, "job", number)
         return answer(found)
@@ -138,9 +138,9 @@ class Jobs(Controller):
         offset: Offset = 0,
     ) -> Response[bytes]:
         """List the versions of a job, latest first."""
-        with service.reader.open() as reading:
-            number = job_of(reading, namespace, name)
-            found, _ = jobs.versions(reading, number, None, bounded(limit), bounded(offset))
+        with service.open_view() as view:
+            number = job_of(view, namespace, name)
+            found, _ = jobs.versions(view, number, None, bounded(limit), bounded(offset))
             return answer({"versions": found})
 
     @get(f"{_ONE}/versions/{{version:str}}", opt=READS_PATH, sync_to_thread=True)
@@ -151,9 +151,9 @@ class Jobs(Controller):
         wanted = uuid_bytes(version)
         if wanted is None:
             raise BadRequest(detail="HTTP 404 Not Found", status_code=404)
-        with service.reader.open() as reading:
-            number = job_of(reading, namespace, name)
-            found, _ = jobs.versions(reading, number, wanted, 1, 0)
+        with service.open_view() as view:
+            number = job_of(view, namespace, name)
+            found, _ = jobs.versions(view, number, wanted, 1, 0)
         if not found:
             raise NotFound("Job version", version)
         return answer(found[0])
@@ -168,18 +168,18 @@ class Jobs(Controller):
         offset: Offset = 0,
     ) -> Response[bytes]:
         """List the runs of a job, latest first."""
-        with service.reader.open() as reading:
-            number = job_of(reading, namespace, name)
-            rows = reading.session.all(
+        with service.open_view() as view:
+            number = job_of(view, namespace, name)
+            rows = view.session.all(
                 f"SELECT * FROM run WHERE job = ? AND {LISTED} "
                 "ORDER BY created_at DESC, uuid DESC LIMIT ? OFFSET ?",
                 number, bounded(limit), bounded(offset),
             )  # fmt: skip
-            total = reading.session.all(
+            total = view.session.all(
                 f"SELECT count(*) FROM run WHERE job = ? AND {LISTED}", number
             )[0][0]
             runs = [RunRow.of(row) for row in rows]
-            writer = RunWriter(reading, runs)
+            writer = RunWriter(view, runs)
             return answer({"runs": [writer.write(run) for run in runs], "totalCount": total})
 
     @post(f"{_ONE}/runs", opt=WRITES_PATH, status_code=201, sync_to_thread=True)
@@ -192,8 +192,8 @@ class Jobs(Controller):
         data: NewRun,
     ) -> Response[bytes]:
         """Create a run. Its state is NEW until it is started. An id is used once."""
-        with service.reader.open() as reading:
-            job_of(reading, namespace, name)
+        with service.open_view() as view:
+            job_of(view, namespace, name)
         run = data.id or str(uuid4())
         start = time_of("nominalStartTime", data.nominal_start_time, 0) or None
         end = time_of("nominalEndTime", data.nominal_end_time, 0) or None
@@ -239,16 +239,16 @@ def _list(
         if state not in _STATES:
             told = ", ".join(_STATES)
             raise BadRequest(detail=f"query param lastRunStates must be one of [{told}]")
-    with service.reader.open() as reading:
+    with service.open_view() as view:
         found, total = jobs.list_jobs(
-            reading, namespace, states or [], bounded(limit), bounded(offset), text, names
+            view, namespace, states or [], bounded(limit), bounded(offset), text, names
         )
         return answer({"totalCount": total, "jobs": found})
 
 
-def _brief(reading: Reading, number: int) -> Job:
+def _brief(view: StoreView, number: int) -> Job:
     """A job without its runs and outputs, as Marquez answers to a change."""
-    found = jobs.jobs(reading, [number])[0]
+    found = jobs.jobs(view, [number])[0]
     found.latest_run, found.latest_runs, found.outputs = None, None, []
     return found
 
@@ -256,9 +256,9 @@ def _brief(reading: Reading, number: int) -> Job:
 def _tag(
     service: Service, change: Callable[..., None], namespace: str, name: str, tag: str
 ) -> Response[bytes]:
-    with service.reader.open() as reading:
-        number = job_of(reading, namespace, name)
+    with service.open_view() as view:
+        number = job_of(view, namespace, name)
     change("JOB", number, "", tag)
-    with service.reader.open() as reading:
-        found = _brief(reading, number)
+    with service.open_view() as view:
+        found = _brief(view, number)
     return answer(found)

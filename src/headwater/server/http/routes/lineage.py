@@ -8,15 +8,6 @@ from litestar.response import Stream
 
 from headwater.openlineage.names import NodeId, NodeKind
 from headwater.openlineage.times import FOREVER
-from headwater.server.answers import events, graph
-from headwater.server.answers.columns import Column, ColumnWalk, column_graph
-from headwater.server.answers.datasets import find_version
-from headwater.server.answers.naming import Naming
-from headwater.server.answers.past import EVER, PastWalk, past_graph
-from headwater.server.answers.past_columns import PastColumnWalk
-from headwater.server.answers.reading import NOW, Reading, uuid_bytes
-from headwater.server.answers.shapes import Graph
-from headwater.server.answers.upstream import runs_upstream
 from headwater.server.http.access import READS_ALL, READS_NODE, READS_RUN
 from headwater.server.http.common import answer, bounded, name_of, time_of
 from headwater.server.http.errors import BadParameters, BadRequest, NotFound
@@ -37,6 +28,16 @@ from headwater.server.http.parameters import (
     WithDownstream,
 )
 from headwater.server.http.routes.ingest import Ingest
+from headwater.server.lineage import events
+from headwater.server.lineage.columns import Column, ColumnWalk, column_graph
+from headwater.server.lineage.naming import Naming
+from headwater.server.lineage.past_columns import PastColumnWalk
+from headwater.server.lineage.upstream import runs_upstream
+from headwater.server.lineage.view import NOW, StoreView, uuid_bytes
+from headwater.server.lineage.walk import EVER, PastWalk, past_graph
+from headwater.server.marquez import graph
+from headwater.server.marquez.datasets import find_version
+from headwater.server.marquez.responses import Graph
 from headwater.server.service import Service
 from headwater.server.store.log import body_sizes, in_parts
 from headwater.server.store.tables import OUTPUT
@@ -65,24 +66,24 @@ class Lineage(Ingest):
 
         `detail` shows a child job by its own last run, not its parent's, and tags.
         """
-        node, view = _node(node_id), graph.View(by_parent, detail)
+        node, options = _node(node_id), graph.GraphOptions(by_parent, detail)
         if mode not in (None, "", "current", "cumulative"):
             raise BadRequest(detail="query param mode must be one of [current, cumulative]")
         if as_of is not None or mode == "cumulative":
             at = time_of("asOf", as_of, NOW)
-            with service.reader.open(at) as reading:
-                return answer(_past(reading, node, bounded(depth), view, mode == "cumulative"))
-        with service.reader.open() as reading:
+            with service.open_view(at) as view:
+                return answer(_past(view, node, bounded(depth), options, mode == "cumulative"))
+        with service.open_view() as view:
             if node.kind is NodeKind.JOB:
-                job = reading.find_job(node)
+                job = view.find_job(node)
                 if job is None:
                     raise NotFound("Job", name_of(node))
-                found = graph.lineage_of_job(reading, job, bounded(depth), view)
+                found = graph.lineage_of_job(view, job, bounded(depth), options)
             elif node.kind is NodeKind.DATASET:
-                root = reading.find_dataset(node)
+                root = view.find_dataset(node)
                 if root is None:
                     raise NotFound("Dataset", name_of(node))
-                found = graph.lineage_of_dataset(reading, root, bounded(depth), view)
+                found = graph.lineage_of_dataset(view, root, bounded(depth), options)
             else:
                 raise BadRequest(detail="lineage is asked of a dataset or a job")
             return answer(found)
@@ -107,17 +108,17 @@ class Lineage(Ingest):
         if node.version and as_of is not None:
             raise BadRequest(detail="a version is of one moment already; leave out asOf")
         at = _moment_of_version(service, node) if node.version else time_of("asOf", as_of, NOW)
-        with service.reader.open(at) as reading:
-            names = Naming(reading) if as_of is not None else reading
-            walk = ColumnWalk(reading)
+        with service.open_view(at) as view:
+            names = Naming(view) if as_of is not None else view
+            walk = ColumnWalk(view)
             if isinstance(names, Naming):
-                walk = PastColumnWalk(reading, names)
-            start = _start(reading, names, walk, node)
+                walk = PastColumnWalk(view, names)
+            start = _start(view, names, walk, node)
             walk.upstream(start, bounded(depth))
             if with_downstream:
                 walk.downstream(start, bounded(depth))
             found: Graph = column_graph(
-                reading,
+                view,
                 walk,
                 is_versioned=node.version is not None,
                 is_detailed=detail,
@@ -133,8 +134,8 @@ class Lineage(Ingest):
     ) -> Response[bytes]:
         """List the runs upstream of a run."""
         uuid = uuid_bytes(run_id)
-        with service.reader.open() as reading:
-            found = runs_upstream(reading, uuid, bounded(depth)) if uuid else None
+        with service.open_view() as view:
+            found = runs_upstream(view, uuid, bounded(depth)) if uuid else None
         if found is None:
             raise NotFound("Run", run_id)
         return answer({"runs": found})
@@ -165,11 +166,11 @@ class Lineage(Ingest):
             kind,
             _run(run_id),
         )
-        with service.reader.open() as reading:
-            seqs, total = events.find_events(reading, window)
-            sizes = body_sizes(reading.session, seqs)
+        with service.open_view() as view:
+            seqs, total = events.find_events(view, window)
+            sizes = body_sizes(view.session, seqs)
             if sum(sizes.values()) <= _PART_BYTES:
-                bodies = events.read_events(reading, seqs)
+                bodies = events.read_events(view, seqs)
                 return Response(events.as_array("events", bodies, total), media_type=MediaType.JSON)
         parts = in_parts(seqs, sizes, _PART_BYTES)
         text = _events_in_parts(service, parts, total)
@@ -182,8 +183,8 @@ async def _events_in_parts(
     """Events as an answer that is never held as a whole; each part has about a megabyte."""
 
     def read(part: list[int]) -> list[bytes]:
-        with service.reader.open() as reading:
-            return events.read_events(reading, part)
+        with service.open_view() as view:
+            return events.read_events(view, part)
 
     yield b'{"totalCount":%d,"events":[' % total
     is_first = True
@@ -216,14 +217,16 @@ def _meant(service: Service, node: NodeId) -> NodeId:
     """What ends in a version is a version, unless something goes by that name."""
     if node.version is None:
         return node
-    with service.reader.open() as reading:
-        find = reading.find_job if node.kind is NodeKind.JOB else reading.find_dataset
+    with service.open_view() as view:
+        find = view.find_job if node.kind is NodeKind.JOB else view.find_dataset
         return node if find(node.whole) is None else node.whole
 
 
-def _past(reading: Reading, node: NodeId, depth: int, view: graph.View, is_ever: bool) -> Graph:
+def _past(
+    view: StoreView, node: NodeId, depth: int, options: graph.GraphOptions, is_ever: bool
+) -> Graph:
     """The graph as it was, or as it ever was until then."""
-    walk = PastWalk(reading, since=EVER if is_ever else None)
+    walk = PastWalk(view, since=EVER if is_ever else None)
     if node.kind is NodeKind.JOB:
         job = walk.naming.find_job(node)
         if job is None:
@@ -236,11 +239,11 @@ def _past(reading: Reading, node: NodeId, depth: int, view: graph.View, is_ever:
         walk.from_dataset(root, depth)
     else:
         raise BadRequest(detail="lineage is asked of a dataset or a job")
-    return past_graph(reading, walk, view, dated=is_ever)
+    return past_graph(view, walk, options, dated=is_ever)
 
 
 def _start(
-    reading: Reading, names: Reading | Naming, walk: ColumnWalk, node: NodeId
+    view: StoreView, names: StoreView | Naming, walk: ColumnWalk, node: NodeId
 ) -> list[Column]:
     """The columns that a node id speaks of."""
     if node.kind is NodeKind.FIELD:
@@ -254,25 +257,25 @@ def _start(
     elif node.kind is NodeKind.JOB:
         job = names.find_job(node)
         if job is not None:
-            return [c for root in _outputs(reading, job) for c in walk.outputs_of(root)]
+            return [c for root in _outputs(view, job) for c in walk.outputs_of(root)]
     raise BadRequest(detail="Could not find node", status_code=404)
 
 
-def _outputs(reading: Reading, job: int) -> list[int]:
-    walk = PastWalk(reading)
+def _outputs(view: StoreView, job: int) -> list[int]:
+    walk = PastWalk(view)
     walk.take([job])
     return sorted(walk.outputs[job])
 
 
 def _moment_of_version(service: Service, node: NodeId) -> int:
     version = uuid_bytes(node.version or "")
-    with service.reader.open() as reading:
-        rows = reading.session.all(
+    with service.open_view() as view:
+        rows = view.session.all(
             "SELECT last FROM run_io WHERE version = ? AND io = ?", version, OUTPUT
         )
         if rows:
             return int(rows[0][0])
-        found = find_version(reading, reading.find_dataset(node), version or b"")
+        found = find_version(view, view.find_dataset(node), version or b"")
     if found is None:
         raise BadRequest(detail="Could not find node", status_code=404)
     return NOW

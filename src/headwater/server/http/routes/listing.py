@@ -2,11 +2,11 @@
 
 from litestar import Controller, Response, get
 
-from headwater.server.answers.listing import list_datasets, list_runs
-from headwater.server.answers.warehouse import tables
 from headwater.server.http.access import READS_ALL, READS_QUERY
 from headwater.server.http.common import answer, bounded
 from headwater.server.http.parameters import Limit, Offset, OptionalText, States, Text
+from headwater.server.lineage.warehouse import tables
+from headwater.server.marquez.listing import list_datasets, list_runs
 from headwater.server.service import Service
 
 
@@ -25,8 +25,8 @@ class Listing(Controller):
         offset: Offset = 0,
     ) -> Response[bytes]:
         """List the runs of all jobs, latest first."""
-        with service.reader.open() as reading:
-            found, total = list_runs(reading, states or [], bounded(limit), bounded(offset))
+        with service.open_view() as view:
+            found, total = list_runs(view, states or [], bounded(limit), bounded(offset))
             return answer({"runs": found, "totalCount": total})
 
     @get("/datasets", opt=READS_QUERY, sync_to_thread=True)
@@ -39,14 +39,14 @@ class Listing(Controller):
         offset: Offset = 0,
     ) -> Response[bytes]:
         """List the datasets of all namespaces, latest first; `q` is part of the name."""
-        with service.reader.open() as reading:
+        with service.open_view() as view:
             found, total = list_datasets(
-                reading, q.strip(), namespace, bounded(limit), bounded(offset)
+                view, q.strip(), namespace, bounded(limit), bounded(offset)
             )
             return answer({"datasets": found, "totalCount": total})
 
     @get("/tables", opt=READS_ALL, sync_to_thread=True)
     def get_tables(self, service: Service) -> Response[bytes]:
         """List tables that have a catalog name or snapshots, newest snapshots first."""
-        with service.reader.open() as reading:
-            return answer({"tables": tables(reading)})
+        with service.open_view() as view:
+            return answer({"tables": tables(view)})

@@ -2,11 +2,11 @@
 
 from litestar import Controller, Response, get
 
-from headwater.server.answers.overview import whole
-from headwater.server.answers.reading import NOW
 from headwater.server.http.access import READS_ALL
 from headwater.server.http.common import answer, bounded, time_of
 from headwater.server.http.parameters import AsOf, ByParent, NodeLimit
+from headwater.server.lineage.overview import whole
+from headwater.server.lineage.view import NOW
 from headwater.server.service import Service
 
 
@@ -30,5 +30,5 @@ class Overview(Controller):
         `brief` leaves out columns and the versions that runs read and wrote: of thousands of
         nodes they are most of the answer.
         """
-        with service.reader.open(time_of("asOf", as_of, NOW)) as reading:
-            return answer(whole(reading, bounded(limit), by_parent=by_parent, brief=brief))
+        with service.open_view(time_of("asOf", as_of, NOW)) as view:
+            return answer(whole(view, bounded(limit), by_parent=by_parent, brief=brief))

@@ -6,10 +6,10 @@ from litestar import Controller, Response, get
 from litestar.params import QueryParameter
 
 from headwater.openlineage.events import MAX_NAME
-from headwater.server.answers.resolve import TYPES, resolve
 from headwater.server.http.access import READS_ALL
 from headwater.server.http.common import answer
 from headwater.server.http.errors import BadParameters, BadRequest
+from headwater.server.lineage.resolve import TYPES, resolve
 from headwater.server.service import Service
 
 _LONGEST = 3 * MAX_NAME  # of a column's node id: its namespace, dataset and name
@@ -48,8 +48,8 @@ class Resolve(Controller):
         if not name.strip():
             raise BadParameters("query param name must not be blank")
         wanted = _types(types)
-        with service.reader.open() as reading:
-            return answer(resolve(reading, name, wanted))
+        with service.open_view() as view:
+            return answer(resolve(view, name, wanted))
 
 
 def _types(text: str | None) -> tuple[str, ...]:

@@ -6,15 +6,15 @@ from urllib.parse import unquote
 from litestar import Controller, Request, Response, get
 
 from headwater.http.keys import Key
-from headwater.server.answers.owners import namespaces_of_run
-from headwater.server.answers.progress import points, snapshots
-from headwater.server.answers.reading import Reading
-from headwater.server.answers.run_lineage import run_lineage, snapshot_offsets
 from headwater.server.http.access import READS_PATH, READS_RUN
 from headwater.server.http.common import answer, dataset_of
 from headwater.server.http.errors import NotFound
 from headwater.server.http.parameters import PathText
 from headwater.server.http.routes.runs import find_run
+from headwater.server.lineage.owners import namespaces_of_run
+from headwater.server.lineage.progress import points, snapshots
+from headwater.server.lineage.run_lineage import run_lineage, snapshot_offsets
+from headwater.server.lineage.view import StoreView
 from headwater.server.service import Service
 
 
@@ -27,14 +27,14 @@ class RunLineage(Controller):
     @get("/runs/{run_id:str}/lineage", opt=READS_RUN, sync_to_thread=True)
     def get_run_lineage(self, service: Service, run_id: PathText) -> Response[bytes]:
         """Get the dataset versions, offsets and snapshots of a run, and the adjacent runs."""
-        with service.reader.open() as reading:
-            return answer(run_lineage(reading, find_run(reading, run_id)))
+        with service.open_view() as view:
+            return answer(run_lineage(view, find_run(view, run_id)))
 
     @get("/runs/{run_id:str}/progress", opt=READS_RUN, sync_to_thread=True)
     def get_progress(self, service: Service, run_id: PathText) -> Response[bytes]:
         """Get the throughput and lag of a streaming run over time, oldest first."""
-        with service.reader.open() as reading:
-            return answer({"points": points(reading, find_run(reading, run_id).id)})
+        with service.open_view() as view:
+            return answer({"points": points(view, find_run(view, run_id).id)})
 
     @get(
         "/namespaces/{namespace:str}/datasets/{name:str}/snapshots",
@@ -49,9 +49,9 @@ class RunLineage(Controller):
         name: PathText,
     ) -> Response[bytes]:
         """List the latest reported snapshots of an Iceberg table, newest first."""
-        with service.reader.open() as reading:
-            found = snapshots(reading, dataset_of(reading, namespace, name))
-            own = _own_runs(reading, request, {one.run_id for one in found if one.run_id})
+        with service.open_view() as view:
+            found = snapshots(view, dataset_of(view, namespace, name))
+            own = _own_runs(view, request, {one.run_id for one in found if one.run_id})
             for one in found:
                 one.run_id = one.run_id if one.run_id in own else None
             return answer({"snapshots": found})
@@ -70,20 +70,20 @@ class RunLineage(Controller):
         snapshot: PathText,
     ) -> Response[bytes]:
         """Get the Kafka offsets in an Iceberg snapshot, as far as events report them."""
-        with service.reader.open() as reading:
-            dataset = dataset_of(reading, namespace, name)
-            found = snapshot_offsets(reading, dataset, unquote(snapshot))
-            if found is not None and not _own_runs(reading, request, {found["runId"]}):
+        with service.open_view() as view:
+            dataset = dataset_of(view, namespace, name)
+            found = snapshot_offsets(view, dataset, unquote(snapshot))
+            if found is not None and not _own_runs(view, request, {found["runId"]}):
                 found = None
         if found is None:
             raise NotFound("Snapshot", snapshot)
         return answer(found)
 
 
-def _own_runs(reading: Reading, request: Request[Any, Any, Any], runs: set[str]) -> set[str]:
+def _own_runs(view: StoreView, request: Request[Any, Any, Any], runs: set[str]) -> set[str]:
     """Those of some runs that the key of a request may see."""
     key: Key | None = request.scope["state"].get("key")
     if key is None or not key.is_limited:
         return runs
-    owners = {run: namespaces_of_run(reading, run) for run in runs}
+    owners = {run: namespaces_of_run(view, run) for run in runs}
     return {run for run, found in owners.items() if any(map(key.covers, found))}

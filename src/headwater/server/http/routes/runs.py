@@ -6,15 +6,15 @@ from litestar import Controller, Request, Response, get, post
 
 from headwater.openlineage.lifecycle import EventType
 from headwater.openlineage.times import now
-from headwater.server.answers.facets import FacetBook, job_facets, run_facets
-from headwater.server.answers.reading import Reading, uuid_bytes, uuid_text
-from headwater.server.answers.runs import LISTED, RunWriter, run_tries
 from headwater.server.http import legacy_events
 from headwater.server.http.access import READS_RUN, WRITES_RUN
 from headwater.server.http.common import answer, time_of
 from headwater.server.http.errors import BadParameters, BadRequest, NotFound
 from headwater.server.http.limited_events import ingest_reported
 from headwater.server.http.parameters import FacetsOf, PathText, Time
+from headwater.server.lineage.facets import FacetBook, job_facets, run_facets
+from headwater.server.lineage.view import StoreView, uuid_bytes, uuid_text
+from headwater.server.marquez.runs import LISTED, RunWriter, run_tries
 from headwater.server.service import Service
 from headwater.server.store.rows import RunRow
 
@@ -42,19 +42,19 @@ class Runs(Controller):
         """Get the facets of a run, or of its job at the time of the run."""
         if kind.lower() not in ("run", "job"):
             raise BadParameters("query param type must be one of [JOB, RUN]")
-        with service.reader.open() as reading:
-            row = find_run(reading, run_id)
+        with service.open_view() as view:
+            row = find_run(view, run_id)
             is_run = kind.lower() == "run"
             wanted = run_facets(row.facets) if is_run else job_facets(row.job_facets)
-            facets = FacetBook(reading, [wanted]).get(wanted)
+            facets = FacetBook(view, [wanted]).get(wanted)
             return answer({"runId": uuid_text(row.uuid), "facets": facets})
 
     @get("/{run_id:str}/tries", opt=READS_RUN, sync_to_thread=True)
     def get_tries(self, service: Service, run_id: PathText) -> Response[bytes]:
         """Get the tries of a run: one that starts again after its end has several."""
-        with service.reader.open() as reading:
-            row = find_run(reading, run_id)
-            tries = run_tries(reading, row)
+        with service.open_view() as view:
+            row = find_run(view, run_id)
+            tries = run_tries(view, row)
         return answer({"runId": uuid_text(row.uuid), "tries": tries})
 
     @post("/{run_id:str}/{mark:str}", opt=WRITES_RUN, status_code=200, sync_to_thread=True)
@@ -70,9 +70,9 @@ class Runs(Controller):
         if mark not in _MARKS:
             raise BadRequest(detail="HTTP 404 Not Found", status_code=404)
         time = time_of("at", at, now())
-        with service.reader.open() as reading:
-            row = find_run(reading, run_id)
-            job = reading.session.all(
+        with service.open_view() as view:
+            row = find_run(view, run_id)
+            job = view.session.all(
                 "SELECT n.name, j.name FROM job j JOIN namespace n ON n.id = j.namespace "
                 "WHERE j.id = ?", row.job,
             )[0]  # fmt: skip
@@ -81,7 +81,7 @@ class Runs(Controller):
         return run_answer(service, run_id)
 
 
-def find_run(reading: Reading, run_id: str) -> RunRow:
+def find_run(view: StoreView, run_id: str) -> RunRow:
     """A run by its id.
 
     Raises: BadRequest, NotFound.
@@ -89,7 +89,7 @@ def find_run(reading: Reading, run_id: str) -> RunRow:
     uuid = uuid_bytes(run_id)
     if uuid is None:
         raise BadRequest(detail="HTTP 404 Not Found", status_code=404)
-    rows = reading.session.all(f"SELECT * FROM run WHERE uuid = ? AND {LISTED}", uuid)
+    rows = view.session.all(f"SELECT * FROM run WHERE uuid = ? AND {LISTED}", uuid)
     if not rows:
         raise NotFound("Run", run_id)
     return RunRow.of(rows[0])
@@ -97,7 +97,7 @@ def find_run(reading: Reading, run_id: str) -> RunRow:
 
 def run_answer(service: Service, run_id: str, status: int = 200) -> Response[bytes]:
     """A run by id, as an answer."""
-    with service.reader.open() as reading:
-        row = find_run(reading, run_id)
-        found = RunWriter(reading, [row]).write(row)
+    with service.open_view() as view:
+        row = find_run(view, run_id)
+        found = RunWriter(view, [row]).write(row)
         return answer(found, status)

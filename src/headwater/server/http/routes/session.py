@@ -5,11 +5,11 @@ from typing import Any
 from litestar import Controller, Request, Response, get
 
 from headwater.http.keys import SCOPES
-from headwater.server.answers.reading import moment
 from headwater.server.http.access import ADMINISTERS_ALL, ANYONE
 from headwater.server.http.common import answer, bounded
 from headwater.server.http.errors import KeyRequired
 from headwater.server.http.parameters import Limit, Offset
+from headwater.server.lineage.view import moment
 from headwater.server.service import Service
 from headwater.server.store.keys import read_audit
 
@@ -37,8 +37,8 @@ class Session(Controller):
         self, service: Service, limit: Limit = 100, offset: Offset = 0
     ) -> Response[bytes]:
         """List admin actions and deletions, latest first."""
-        with service.reader.open() as reading:
-            rows = read_audit(reading.session, bounded(limit), bounded(offset))
+        with service.open_view() as view:
+            rows = read_audit(view.session, bounded(limit), bounded(offset))
         told = [
             {"at": moment(at), "who": who, "action": action, "target": target, "detail": detail}
             for at, who, action, target, detail in rows

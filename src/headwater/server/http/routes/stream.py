@@ -93,8 +93,8 @@ def _number(text: str | None) -> int | None:
 
 def _about(service: Service, text: str) -> frozenset[str]:
     node = parse_node(text)
-    with service.reader.open() as reading:
-        found = nodes_about(reading, text)
+    with service.open_view() as view:
+        found = nodes_about(view, text)
     if found is None:
         raise NotFound("Job" if node.kind is NodeKind.JOB else "Dataset", text)
     return found

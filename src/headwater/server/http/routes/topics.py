@@ -8,11 +8,11 @@ from litestar import Controller, Request, Response, get
 
 from headwater.errors import HeadwaterError, KafkaUnreachable, UnknownPipeline, UnknownTopic
 from headwater.openlineage.names import dataset_id
-from headwater.server.answers.ios import dataset_names
-from headwater.server.answers.reading import Reading
 from headwater.server.http.access import READS_ALL
 from headwater.server.http.common import answer
 from headwater.server.http.parameters import EachLimit, PathText
+from headwater.server.lineage.run_io import dataset_names
+from headwater.server.lineage.view import StoreView
 from headwater.server.service import Service
 from headwater.server.topics.shapes import TopicShape
 
@@ -78,13 +78,13 @@ class KafkaTopics(Controller):
 
 def _link(service: Service, cluster: str, topics: list[TopicShape]) -> None:
     servers = service.topics.servers(cluster)
-    with service.reader.open() as reading:
+    with service.open_view() as view:
         for topic in topics:
-            topic.node_id = topic_node(reading, servers, topic.name)
+            topic.node_id = topic_node(view, servers, topic.name)
 
 
-def topic_node(reading: Reading, servers: list[str], topic: str) -> str | None:
+def topic_node(view: StoreView, servers: list[str], topic: str) -> str | None:
     """The node of the graph that a topic is, where lineage knows it."""
-    ids = (reading.dataset_id(f"kafka://{server}", topic) for server in servers)
+    ids = (view.dataset_id(f"kafka://{server}", topic) for server in servers)
     found = next((number for number in ids if number is not None), None)
-    return None if found is None else dataset_id(*dataset_names(reading, {found})[found])
+    return None if found is None else dataset_id(*dataset_names(view, {found})[found])

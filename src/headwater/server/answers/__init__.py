@@ -1,1 +1,0 @@
-"""Answers to questions about lineage, in the shapes that Marquez's clients know."""

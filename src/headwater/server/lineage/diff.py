@@ -1,0 +1,214 @@
+"""What changed in the graph between two moments, and the run that did it.
+
+Around a node, two snapshots are compared. Everywhere, only what has changed in between is
+looked at, so that the work follows the change and not the size of the graph.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from headwater.openlineage.names import NodeId
+from headwater.server.lineage.snapshot import EMPTY, GraphSnapshot, Pair, Validity, around, take
+from headwater.server.lineage.view import StoreView, maybe_moment, moment, uuid_text
+from headwater.server.lineage.walk import PastWalk
+from headwater.server.store.tables import INPUT, OUTPUT
+
+_NEAR = "> ? AND {0} <= ?"
+
+
+def diff_around(
+    before: StoreView, after: StoreView, node: NodeId, depth: int
+) -> dict[str, Any] | None:
+    """The difference around a node; None where it was there at neither moment."""
+    window = before.at, after.at
+    one, two = around(before, node, depth, window), around(after, node, depth, window)
+    if one is None and two is None:
+        return None
+    return compare(before, after, one or EMPTY, two or EMPTY)
+
+
+def diff_everywhere(before: StoreView, after: StoreView) -> dict[str, Any]:
+    """The difference of the whole graph."""
+    scope = _Scope(before, after)
+    return compare(before, after, scope.take(before), scope.take(after))
+
+
+class _Scope:
+    """The jobs and names that something happened to between two moments."""
+
+    def __init__(self, before: StoreView, after: StoreView) -> None:
+        self._view, self._window = after, (before.at, after.at)
+        self.names = self._renamed()
+        edges = self._changed("edge", "job, dataset", "since", "until")
+        self.jobs = {row[0] for row in edges}
+        linked = self.names | {row[1] for row in edges}
+        self.names |= {row[1] for row in edges}
+        for table in ("schema_span", "mapping_span"):
+            self.names |= {row[0] for row in self._changed(table, "dataset", "since", "until")}
+        # With every edge of a dataset in the snapshot it is plain whether it is new or gone.
+        self.jobs |= self._around(before, linked) | self._around(after, linked)
+
+    def _changed(self, table: str, columns: str, *times: str) -> set[tuple[int, ...]]:
+        found: set[tuple[int, ...]] = set()
+        for time in times:
+            rows = self._view.session.all(
+                f"SELECT {columns} FROM {table} WHERE {time} {_NEAR.format(time)}", *self._window
+            )
+            found.update(rows)
+        return found
+
+    def _renamed(self) -> set[int]:
+        """Names whose links, or whose rank among others, changed."""
+        found = {n for row in self._changed("alias", "a, b", "since") for n in row}
+        rows = self._view.session.all(
+            "SELECT d.id FROM dataset d JOIN (SELECT a AS id FROM alias UNION SELECT b FROM alias) "
+            "x ON x.id = d.id WHERE (d.created_at > ? AND d.created_at <= ?) "
+            "OR (d.named_at > ? AND d.named_at <= ?) "
+            "OR (d.declared_at > ? AND d.declared_at <= ?)", *self._window * 3,
+        )  # fmt: skip
+        found |= {row[0] for row in rows}
+        rows = self._view.session.all(
+            "SELECT id FROM dataset WHERE root IN (SELECT root FROM dataset WHERE id = ANY(?))",
+            [*found],
+        )
+        return {row[0] for row in rows}
+
+    def _around(self, view: StoreView, names: set[int]) -> set[int]:
+        walk = PastWalk(view)
+        roots = {*walk.naming.roots(names).values()}
+        return walk.jobs_of(INPUT, roots) | walk.jobs_of(OUTPUT, roots)
+
+    def take(self, view: StoreView) -> GraphSnapshot:
+        """The snapshot of what may have changed, at one of the moments."""
+        walk = PastWalk(view)
+        walk.take(self._shown_jobs(view))
+        roots = {*walk.naming.shown(self.names).values()}
+        fed = view.session.all(
+            "SELECT DISTINCT m.dataset FROM mapping_input i "
+            "JOIN mapping_span m ON m.mapping = i.mapping WHERE i.dataset = ANY(?) "
+            "AND m.since <= ? AND m.until > ?",
+            [*walk.naming.members(roots)], view.at, view.at,
+        )  # fmt: skip
+        into = roots | {*walk.naming.shown(row[0] for row in fed).values()}
+        return _linked_only(take(view, walk, roots, into, self._window))
+
+    def _shown_jobs(self, view: StoreView) -> list[int]:
+        rows = view.session.all("SELECT id FROM job WHERE id = ANY(?) AND NOT hidden", [*self.jobs])
+        return [row[0] for row in rows]
+
+
+def _linked_only(snapshot: GraphSnapshot) -> GraphSnapshot:
+    return snapshot._replace(nodes={end for pair in snapshot.edges for end in pair})
+
+
+def compare(
+    before: StoreView, after: StoreView, one: GraphSnapshot, two: GraphSnapshot
+) -> dict[str, Any]:
+    """The difference of two snapshots."""
+    runs = _Runs(after, (before.at, after.at))
+    fields = [_field(runs, key, one, two) for key in sorted(one.fields.keys() | two.fields.keys())]
+    return {
+        "from": moment_or_none(before.at),
+        "to": moment_or_none(after.at),
+        "nodes": {
+            "added": sorted(two.nodes - one.nodes),
+            "removed": sorted(one.nodes - two.nodes),
+        },
+        "edges": {
+            "added": [runs.begun(p, two.edges[p]) for p in sorted(two.edges.keys() - one.edges)],
+            "removed": [runs.ended(p, one.edges[p]) for p in sorted(one.edges.keys() - two.edges)],
+        },
+        "columnEdges": {
+            "added": [
+                {**runs.begun(p, two.columns[p].validity), "transformations": two.columns[p].steps}
+                for p in sorted(two.columns.keys() - one.columns)
+            ],
+            "removed": [
+                {**runs.ended(p, one.columns[p].validity), "transformations": one.columns[p].steps}
+                for p in sorted(one.columns.keys() - two.columns)
+            ],
+            "changed": [
+                {
+                    **runs.begun(p, two.columns[p].told),
+                    "before": one.columns[p].steps,
+                    "after": two.columns[p].steps,
+                }
+                for p in sorted(one.columns.keys() & two.columns)
+                if one.columns[p].steps != two.columns[p].steps
+            ],
+        },
+        "fields": [field for field in fields if field],
+    }
+
+
+def moment_or_none(at: int) -> datetime | None:
+    """A moment; none where it is the beginning or the end of time."""
+    return moment(at) if abs(at) < 2**57 else None
+
+
+def _field(
+    runs: "_Runs", key: tuple[str, str], one: GraphSnapshot, two: GraphSnapshot
+) -> dict[str, Any] | None:
+    old, new = one.fields.get(key), two.fields.get(key)
+    before, after = ({"type": f[0].type, "description": f[0].description} if f else None
+                     for f in (old, new))  # fmt: skip
+    if before == after:
+        return None
+    change = "added" if before is None else "removed" if after is None else "changed"
+    at, run = runs.when_begun(new[1]) if new else runs.when_ended(old[1]) if old else (None, None)
+    return {"nodeId": key[0], "name": key[1], "change": change, "before": before, "after": after,
+            "at": maybe_moment(at), "runId": run}  # fmt: skip
+
+
+class _Runs:
+    """Finds the moment of a change, and the run that made it."""
+
+    def __init__(self, view: StoreView, window: tuple[int, int]) -> None:
+        self._view, self._window = view, window
+
+    def begun(self, pair: Pair, validity: Validity) -> dict[str, Any]:
+        """An edge that is new."""
+        return _told(pair, *self.when_begun(validity))
+
+    def ended(self, pair: Pair, validity: Validity) -> dict[str, Any]:
+        """An edge that is gone."""
+        return _told(pair, *self.when_ended(validity))
+
+    def when_begun(self, validity: Validity) -> tuple[int | None, str | None]:
+        """When something began between the moments, and by which run."""
+        if not self._is_between(validity.since):
+            return None, None  # it was there, under another name or out of reach
+        return validity.since, self._speaker(validity, validity.since)
+
+    def when_ended(self, validity: Validity) -> tuple[int | None, str | None]:
+        """When something ended between the moments, and by which run."""
+        if not self._is_between(validity.until):
+            return None, None
+        return validity.until, self._speaker(validity, validity.until) or self._successor(validity)
+
+    def _is_between(self, at: int) -> bool:
+        return self._window[0] < at <= self._window[1]
+
+    def _speaker(self, validity: Validity, at: int) -> str | None:
+        """The run that spoke of the dataset at a moment."""
+        rows = self._view.session.all(
+            "SELECT r.uuid, t.job, t.io FROM touch t JOIN run r ON r.id = t.run "
+            "WHERE t.dataset = ANY(?) AND t.time = ? AND r.state <> 'DECLARED'",
+            [*validity.datasets], at,
+        )  # fmt: skip
+        if validity.job:
+            rows = [row for row in rows if row[1] == validity.job]
+        return uuid_text(min(rows, key=lambda r: (r[2] != validity.io, r[0]))[0]) if rows else None
+
+    def _successor(self, validity: Validity) -> str | None:
+        """The run that spoke for the job from then on."""
+        side = "in_since" if validity.io == INPUT else "out_since"
+        rows = self._view.session.all(
+            f"SELECT uuid FROM run WHERE job = ? AND {side} = ? AND state <> 'DECLARED' "
+            "ORDER BY uuid LIMIT 1", validity.job, validity.until,
+        )  # fmt: skip
+        return uuid_text(rows[0][0]) if rows else None
+
+
+def _told(pair: Pair, at: int | None, run: str | None) -> dict[str, Any]:
+    return {"origin": pair[0], "destination": pair[1], "at": maybe_moment(at), "runId": run}

@@ -1,0 +1,282 @@
+"""Everything downstream of a node (its impact) or upstream (its origin), by distance.
+
+Distance counts jobs. What data flows into is DIRECT; what it only decides about, by a filter,
+a join or a sort, is INDIRECT. Between datasets the columns tell which; where none are known
+the data is taken to flow.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from headwater.openlineage.graph import Way
+from headwater.openlineage.names import FieldName, JobName, NodeId, NodeKind
+from headwater.server.lineage.columns import Column, Step
+from headwater.server.lineage.facets import FacetBook, Wanted, dataset_facets, job_facets
+from headwater.server.lineage.past_columns import PastColumnWalk
+from headwater.server.lineage.view import StoreView, moment, uuid_text
+from headwater.server.lineage.walk import PastWalk, dataset_rows, latest_then
+from headwater.server.marquez import datasets, jobs
+from headwater.server.store.rows import RunRow, Said
+from headwater.server.store.tables import INPUT, OUTPUT
+
+DIRECT, INDIRECT = "DIRECT", "INDIRECT"
+
+
+class Item(Struct, rename="camel", gc=False):
+    """One node that is reached."""
+
+    node_id: str
+    type: str
+    namespace: str
+    name: str
+    field: str | None
+    distance: int
+    kind: str
+    via: list[str]
+    owners: list[str]
+    tags: list[str]
+    last_state: str | None
+    last_run_id: str | None
+    last_run_at: datetime | None
+
+
+class _OwnerFacet(Struct):
+    owners: list[dict[str, Any]] | None = None
+
+
+_owners = msgspec.json.Decoder(_OwnerFacet)
+
+
+def reached(view: StoreView, node: NodeId, way: Way, depth: int) -> list[Item] | None:
+    """What is reached from a node, nearest first; None where there is no such node."""
+    walk = _Directed(view, way)
+    if node.kind is NodeKind.FIELD:
+        column = walk.naming.find_field(node)
+        columns = PastColumnWalk(view, walk.naming)
+        if column is None or not columns.knows(column):
+            return None
+        return _Teller(view, walk).columns(_Columns(columns, way).follow([column], depth))
+    if node.kind is NodeKind.JOB:
+        job = walk.naming.find_job(node)
+        if job is None:
+            return None
+        walk.from_job(job, depth)
+    else:
+        root = walk.naming.find_dataset(node)
+        if root is None:
+            return None
+        walk.from_datasets({root}, depth)
+    return _Teller(view, walk).nodes(_kinds(view, walk, depth))
+
+
+class _Directed(PastWalk):
+    """A walk in one direction; `jobs` and `reached` have distances, `via` who leads where."""
+
+    def __init__(self, view: StoreView, way: Way) -> None:
+        super().__init__(view)
+        self.way = way
+        down = way is Way.DOWNSTREAM
+        self._enters, self._leaves = (INPUT, OUTPUT) if down else (OUTPUT, INPUT)
+        self.start: set[int] = set()
+        self.jobs: dict[int, int] = {}
+        self.reached: dict[int, int] = {}
+        self.via: dict[int, set[int]] = {}
+
+    def from_job(self, job: int, depth: int) -> None:
+        """Follow what a job writes, or reads."""
+        self.take([job])
+        self.start = {*self._far_side(job)}
+        for root in self.start:
+            self.reached[root] = 1
+            self.via[root] = {job}
+        self._follow(self.start, depth, 1, {job})
+
+    def from_datasets(self, roots: set[int], depth: int) -> None:
+        """Follow datasets."""
+        self.start = roots
+        self._follow(roots, depth, 0, set())
+
+    def _far_side(self, job: int) -> set[int]:
+        return (self.outputs if self._leaves == OUTPUT else self.inputs)[job]
+
+    def _follow(self, level: set[int], depth: int, done: int, seen: set[int]) -> None:
+        known = {*level}
+        for distance in range(done + 1, depth + 1):
+            found = self.jobs_of(self._enters, level) - seen
+            if not found:
+                return
+            seen |= found
+            self.take(found)
+            level = set()
+            for job in found:
+                self.jobs[job] = distance
+                for root in self._far_side(job):
+                    self.via.setdefault(root, set()).add(job)
+                    if root not in known:
+                        known.add(root)
+                        level.add(root)
+                        self.reached[root] = distance
+
+
+class _Columns:
+    """Columns that are reached, with distance, kind and the jobs that lead there."""
+
+    def __init__(self, walk: PastColumnWalk, way: Way) -> None:
+        self.walk, self.way = walk, way
+        self.found: dict[Column, tuple[int, str]] = {}
+        self.via: dict[Column, set[int]] = {}
+
+    def follow(self, start: Iterable[Column], depth: int) -> "_Columns":
+        """Follow columns, a level at a time; by direct steps first."""
+        begin = [*start]
+        follow = self.walk.downstream if self.way is Way.DOWNSTREAM else self.walk.upstream
+        follow(begin, depth)
+        beside: dict[Column, list[tuple[Column, list[Step]]]] = {}
+        for (to, origin), steps in self.walk.steps.items():
+            near, far = (origin, to) if self.way is Way.DOWNSTREAM else (to, origin)
+            beside.setdefault(near, []).append((far, steps))
+        for kinds in ((DIRECT,), (DIRECT, INDIRECT)):
+            self._spread(begin, beside, kinds, depth)
+        for column in begin:
+            self.found.pop(column, None)
+        return self
+
+    def _spread(
+        self,
+        begin: list[Column],
+        beside: dict[Column, list[tuple[Column, list[Step]]]],
+        kinds: tuple[str, ...],
+        depth: int,
+    ) -> None:
+        seen, level = {*begin}, begin
+        for distance in range(1, depth + 1):
+            following: list[Column] = []
+            for near in level:
+                for far, steps in beside.get(near, ()):
+                    used = [step for step in steps if kind_of(step) in kinds]
+                    if not used:
+                        continue
+                    self.via.setdefault(far, set()).update(step.job for step in used)
+                    if far not in seen:
+                        seen.add(far)
+                        following.append(far)
+                        self.found.setdefault(far, (distance, kinds[-1]))
+            level = following
+
+
+def kind_of(step: Step) -> str:
+    """Whether data flows on a step, or only decides."""
+    told = {kind for kind, *_ in step.given.steps if kind}
+    if told:
+        return INDIRECT if told == {INDIRECT} else DIRECT
+    return DIRECT if step.output is not None else INDIRECT
+
+
+def _kinds(view: StoreView, walk: _Directed, depth: int) -> dict[int, str]:
+    """The kind of each dataset that columns are known to lead to."""
+    columns = PastColumnWalk(view, walk.naming)
+    columns.load_schemas(walk.start)
+    start = [c for root in sorted(walk.start) for c in columns.columns_of(root)]
+    kinds: dict[int, str] = {}
+    for (root, _), (_, kind) in _Columns(columns, walk.way).follow(start, depth).found.items():
+        kinds[root] = DIRECT if DIRECT in (kind, kinds.get(root)) else INDIRECT
+    return kinds
+
+
+class _Teller:
+    """Writes what was reached; what that needs is read for all of it at once."""
+
+    def __init__(self, view: StoreView, walk: _Directed) -> None:
+        self._view, self._walk = view, walk
+
+    def nodes(self, kinds: dict[int, str]) -> list[Item]:
+        """Jobs and datasets, nearest first."""
+        walk = self._walk
+        self._prepare({*walk.reached}, {*walk.jobs} | {j for v in walk.via.values() for j in v})
+        items = [self._dataset(r, None, d, kinds.get(r, DIRECT), walk.via[r])
+                 for r, d in walk.reached.items()]  # fmt: skip
+        items += [self._job(job, distance, kinds) for job, distance in walk.jobs.items()]
+        return sorted(items, key=lambda item: (item.distance, item.type != "JOB", item.node_id))
+
+    def columns(self, columns: _Columns) -> list[Item]:
+        """Columns, nearest first."""
+        self._prepare({c[0] for c in columns.found}, {j for v in columns.via.values() for j in v})
+        items = [
+            self._dataset(root, field, distance, kind, columns.via[root, field])
+            for (root, field), (distance, kind) in columns.found.items()
+        ]
+        return sorted(items, key=lambda item: (item.distance, item.node_id))
+
+    def _prepare(self, roots: set[int], ids: set[int]) -> None:
+        view, ids = self._view, ids - {0}
+        self._rows = dataset_rows(view, self._walk.naming, roots)
+        self._jobs = jobs.job_rows(view, [*ids])
+        self._ids = {n: str(JobName(row.namespace, row.name)) for n, row in self._jobs.items()}
+        self._runs = latest_then(view, [*ids])
+        self._tags = datasets.Tags(view, [*roots])
+        self._job_tags = jobs.job_tags(view, [*ids])
+        wanted = [_dataset_owners(row) for row in self._rows.values()]
+        wanted += [_job_owners(row) for row in self._jobs.values()]
+        self._book = FacetBook(view, wanted)
+
+    def _job(self, job: int, distance: int, kinds: dict[int, str]) -> Item:
+        row, walk = self._jobs[job], self._walk
+        side = walk.outputs if walk.way is Way.DOWNSTREAM else walk.inputs
+        led = {kinds.get(root, DIRECT) for root in side[job]} or {DIRECT}
+        near = walk.inputs if walk.way is Way.DOWNSTREAM else walk.outputs
+        via = {v for root in near[job] for v in walk.via.get(root, ()) if v != job}
+        owners = _owner_names(self._book.get(_job_owners(row)))
+        return Item(
+            self._ids[job], "JOB", row.namespace, row.name, None, distance,
+            DIRECT if DIRECT in led else INDIRECT, sorted(self._ids[v] for v in via), owners,
+            self._job_tags.get(job, []), *_last(self._runs.get(job)),
+        )  # fmt: skip
+
+    def _dataset(
+        self, root: int, field: str | None, distance: int, kind: str, via: set[int]
+    ) -> Item:
+        row = self._rows[root]
+        name = self._walk.naming.name(root)
+        runs = [self._runs[job] for job in via if job in self._runs]
+        last = max(runs, key=lambda run: (run.created_at, run.uuid), default=None)
+        facets = self._book.get(_dataset_owners(row))
+        node_id = str(name) if field is None else str(FieldName(*name, field))
+        kind_of_node = "DATASET" if field is None else "DATASET_FIELD"
+        leads = sorted(self._ids[job] for job in via if job in self._ids)
+        return Item(
+            node_id, kind_of_node, name.namespace, name.name, field, distance, kind, leads,
+            _owner_names(facets), self._tags.of(root, field or ""), *_last(last),
+        )  # fmt: skip
+
+
+def _job_owners(row: jobs.JobRowShown) -> Wanted:
+    return job_facets(_only_owners(row.facets))
+
+
+def _dataset_owners(row: datasets.Row) -> Wanted:
+    return dataset_facets(_only_owners(row.facets), row.names)
+
+
+def _only_owners(said: Said) -> Said:
+    return {name: stamp for name, stamp in said.items() if name == "ownership"}
+
+
+def _owner_names(facets: dict[str, Any]) -> list[str]:
+    raw = facets.get("ownership")
+    if raw is None:
+        return []
+    try:
+        told = _owners.decode(raw).owners or []
+    except msgspec.ValidationError:
+        return []
+    return [str(owner["name"]) for owner in told if owner.get("name")]
+
+
+def _last(run: RunRow | None) -> tuple[str | None, str | None, datetime | None]:
+    if run is None:
+        return None, None, None
+    return run.state, uuid_text(run.uuid), moment(run.started_at or run.created_at)

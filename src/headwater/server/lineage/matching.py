@@ -1,0 +1,91 @@
+"""Names that hold a text, or nearly: by an index of trigrams in either store.
+
+SQLite has one built in (FTS5); in PostgreSQL it is an index over an array of them, which
+needs no extension. What the index gives is ranked here, by the names alone. Misspelt names are
+found by the index of words (`spelling`).
+"""
+
+from typing import NamedTuple
+
+from headwater.server.lineage.view import StoreView
+
+JOBS, DATASETS, FIELDS = "J", "D", "F"
+_LEAST = 3  # characters that an index of trigrams can look up
+_LOOKED = 2000  # names of which the best are chosen
+LIKE = "LIKE ? ESCAPE '\\'"
+
+
+def containing(text: str) -> str:
+    """The pattern of `LIKE` for lower-case names that hold a text."""
+    escaped = text.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{escaped}%"
+
+
+class Match(NamedTuple):
+    """A name that fits; the least rank is the best."""
+
+    rank: tuple[int, float, int, str]
+    target: int
+    name: str
+
+
+def matches(view: StoreView, kind: str, text: str, most: int) -> list[Match]:
+    """The names of a kind that hold a text, best first."""
+    text = text.lower()
+    found = [_ranked(text, target, name) for target, name in _holding(view, kind, text)]
+    return sorted(found)[:most]
+
+
+def near_matches(view: StoreView, kind: str, text: str, most: int) -> list[Match]:
+    """The names of a kind that are spelt nearly like a text, best first."""
+    return [
+        Match((4, near.distance, len(near.name), near.name), near.target, near.name)
+        for near in view.contents.spelling.near(view.session, kind, text, most)
+    ]
+
+
+def ending(view: StoreView, kind: str, text: str) -> list[tuple[int, str]]:
+    """The names of a kind whose last part is a text: `orders` in `default/orders`."""
+    tails = (f"/{text}".lower(), f".{text}".lower())
+    found = dict(pair for tail in tails for pair in _holding(view, kind, tail))
+    return [(target, name) for target, name in found.items() if name.lower().endswith(tails)]
+
+
+def _ranked(text: str, target: int, name: str) -> Match:
+    return Match((closeness(text, name), 0.0, len(name), name), target, name)
+
+
+def closeness(text: str, name: str) -> int:
+    """0 where the name is the text, 1 where it begins with it, 2 where a word does, else 3."""
+    name = name.lower()
+    if name == text:
+        return 0
+    if name.startswith(text):
+        return 1
+    before = name[name.find(text) - 1] if text in name else "a"
+    return 3 if before.isalnum() else 2
+
+
+def _holding(view: StoreView, kind: str, text: str) -> list[tuple[int, str]]:
+    pattern = "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+    if len(text) < _LEAST:
+        sql = "SELECT target, text FROM search WHERE kind = ? AND lower(text) LIKE ? ESCAPE '\\'"
+        rows = view.session.all(f"{sql} LIMIT ?", kind, pattern, _LOOKED)
+    elif view.session.dialect == "sqlite":
+        phrase = '"' + text.replace('"', '""') + '"'
+        rows = _indexed(view, kind, phrase)
+    else:
+        rows = view.session.all(
+            "SELECT target, text FROM search WHERE headwater_grams(lower(text)) @> "
+            "headwater_grams(?) AND kind = ? AND lower(text) LIKE ? ESCAPE '\\' LIMIT ?",
+            text, kind, pattern, _LOOKED,
+        )  # fmt: skip
+    return [(int(target), name) for target, name in rows]
+
+
+def _indexed(view: StoreView, kind: str, phrase: str) -> list[tuple[int, str]]:
+    rows = view.session.all(
+        "SELECT target, text FROM search WHERE search MATCH ? AND kind = ? LIMIT ?",
+        phrase, kind, _LOOKED,
+    )  # fmt: skip
+    return [(row[0], row[1]) for row in rows]

@@ -1,0 +1,237 @@
+"""Finds jobs, datasets, columns and runs by a part of their name."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from headwater.openlineage.names import DatasetName, FieldName, JobName
+from headwater.server.lineage.matching import DATASETS, FIELDS, JOBS, Match, matches, near_matches
+from headwater.server.lineage.view import StoreView, moment, uuid_text
+from headwater.server.marquez.responses import FoundThing, SearchResult
+from headwater.server.marquez.runs import LISTED
+
+TYPES = ("job", "dataset", "column", "run")
+_MOST = 1000  # names that are looked through
+_FEW = 5  # things, below which misspelt ones are looked for too
+_MORE = 4  # times as many names are read as are shown: some are hidden, or other names
+
+
+class Wanted(NamedTuple):
+    """What is searched for."""
+
+    text: str
+    kind: str | None = None
+    namespace: str | None = None
+    after: int | None = None
+    before: int | None = None
+    by_name: bool = False
+
+
+# The datasets that go by some names, with the name that matched.
+_DATASETS = (
+    "SELECT n.name, d.name, d.updated_at, m.id FROM dataset m JOIN dataset d ON d.id = m.root "
+    "JOIN namespace n ON n.id = d.namespace WHERE m.id = ANY(?) AND NOT d.hidden"
+)
+_JOBS = (
+    "SELECT n.name, d.name, d.updated_at, d.id FROM job d "
+    "JOIN namespace n ON n.id = d.namespace WHERE d.id = ANY(?) AND NOT d.hidden"
+)
+_NAMED = {"DATASET": (DATASETS, _DATASETS), "JOB": (JOBS, _JOBS)}
+
+
+def search(view: StoreView, wanted: Wanted, limit: int) -> tuple[list[SearchResult], int]:
+    """What matches, best first, and how much there is, as far as was looked."""
+    kinds = [wanted.kind] if wanted.kind else ["DATASET", "JOB"]
+    found: list[SearchResult] = []
+    more = 0
+    for kind in kinds:
+        if kind == "FIELD":
+            found += _fields(view, wanted, limit)
+        else:
+            named, beyond = _named(view, kind, wanted, limit)
+            found += named
+            more += beyond
+    text = wanted.text.lower()
+    found.sort(key=lambda r: (_distance(text, r.field or r.name), r.name, r.namespace))
+    if not wanted.by_name and wanted.kind != "FIELD":
+        found.sort(key=lambda r: r.updated_at, reverse=True)
+        found.sort(key=lambda r: _distance(text, r.name))
+    return found[:limit], len(found) + more
+
+
+def _distance(text: str, name: str) -> int:
+    """0 where the name is the text, 1 where it begins with it, else 2."""
+    name = name.lower()
+    return 0 if name == text else 1 if name.startswith(text) else 2
+
+
+def _named(
+    view: StoreView, kind: str, wanted: Wanted, limit: int
+) -> tuple[list[SearchResult], int]:
+    """Jobs or datasets that match, and how many more names do that were not read."""
+    letter, sql = _NAMED[kind]
+    names = matches(view, letter, wanted.text, _MOST)
+    sql, params = _narrowed(sql, wanted)
+    # Where a narrower question or an order by name may choose any of them, all are read.
+    few = len(names) if params or wanted.by_name else _MORE * limit + 20
+    rows = view.session.all(sql, [match.target for match in names[:few]], *params)
+    name = DatasetName if kind == "DATASET" else JobName
+    shown = {str(name(*row[:2])): row for row in rows}  # it may match by several of its names
+    found = [SearchResult(kind, row[1], moment(row[2]), row[0], id_) for id_, row in shown.items()]
+    return found, max(0, len(names) - few)
+
+
+def _narrowed(sql: str, wanted: Wanted) -> tuple[str, list[Any]]:
+    params: list[Any] = []
+    for value, clause in (
+        (wanted.namespace, " AND n.name = ?"),
+        (wanted.after, " AND d.updated_at >= ?"),
+        (wanted.before, " AND d.updated_at < ?"),
+    ):
+        if value is not None:
+            sql += clause
+            params.append(value)
+    return sql, params
+
+
+_COLUMNS = (
+    "SELECT DISTINCT n.name, d.name, d.updated_at, f.name, f.id FROM field_name f "
+    "JOIN schema_field sf ON sf.name = f.id JOIN schema_span s ON s.schema = sf.schema "
+    "AND s.since <= ? AND s.until > ? JOIN dataset m ON m.id = s.dataset "
+    "JOIN dataset d ON d.id = m.root JOIN namespace n ON n.id = d.namespace "
+    "WHERE f.id = ANY(?) AND NOT d.hidden"
+)
+
+
+def _fields(view: StoreView, wanted: Wanted, limit: int) -> list[SearchResult]:
+    """Columns: by their name, then the schemas that have it, then the datasets of these."""
+    sql, params = _narrowed(_COLUMNS, wanted)
+    ids = [match.target for match in matches(view, FIELDS, wanted.text, max(limit, 200))]
+    rows = view.session.all(f"{sql} LIMIT ?", view.at, view.at, ids, *params, limit)
+    return [
+        SearchResult(
+            "FIELD", row[1], moment(row[2]), row[0], str(FieldName(row[0], row[1], row[3])), row[3]
+        )
+        for row in rows
+    ]
+
+
+_Ranked = tuple[tuple[Any, ...], FoundThing]
+_Find = Callable[[StoreView, str, str, int], list[Match]]
+
+
+def search_all(
+    view: StoreView, text: str, types: list[str], namespace: str | None, limit: int
+) -> list[FoundThing]:
+    """Jobs, datasets, columns and runs, best first: by name, by its beginning, misspelt last."""
+    found = _all(view, text, types, namespace, limit, matches)
+    if "run" in types:
+        found += _runs(view, text, namespace, limit)
+    if len(found) < _FEW:
+        known = {thing.node_id for _, thing in found}
+        near = _all(view, text, types, namespace, limit, near_matches)
+        found += [one for one in near if one[1].node_id not in known]
+    found.sort(key=lambda one: one[0])
+    things = [thing for _, thing in found[:limit]]
+    _add_states(view, things)
+    return things
+
+
+def _all(
+    view: StoreView, text: str, types: list[str], namespace: str | None, limit: int, match: _Find
+) -> list[_Ranked]:
+    found: list[_Ranked] = []
+    if "job" in types:
+        found += _things(view, "JOB", text, namespace, limit, match)
+    if "dataset" in types:
+        found += _things(view, "DATASET", text, namespace, limit, match)
+    if "column" in types:
+        found += _columns(view, text, namespace, limit, match)
+    return found
+
+
+def _things(
+    view: StoreView, kind: str, text: str, namespace: str | None, limit: int, match: _Find
+) -> list[_Ranked]:
+    letter, sql = _NAMED[kind]
+    names = match(view, letter, text, _MORE * limit + 20)
+    ranks = {match.target: match for match in names}
+    sql, params = _narrowed(sql, Wanted(text, namespace=namespace))
+    rows = view.session.all(sql, [*ranks], *params)
+    name = DatasetName if kind == "DATASET" else JobName
+    best: dict[str, _Ranked] = {}  # a dataset may match by several of its names
+    for space, told, updated, number in rows:
+        id_ = str(name(space, told))
+        found = FoundThing(kind, id_, told, space, None, moment(updated), None)
+        ranked = (_rank(ranks[number], updated, kind), found)
+        best[id_] = min(ranked, best.get(id_, ranked), key=lambda one: one[0])
+    return [*best.values()]
+
+
+def _rank(match: Match, updated: int, kind: str) -> tuple[Any, ...]:
+    return (*match.rank[:3], kind == "COLUMN", -updated, match.name)
+
+
+def _columns(
+    view: StoreView, text: str, namespace: str | None, limit: int, match: _Find
+) -> list[_Ranked]:
+    names = match(view, FIELDS, text, _MORE * limit + 20)
+    sql, params = _narrowed(_COLUMNS, Wanted(text, namespace=namespace))
+    found: list[_Ranked] = []
+    for part in (names[:limit], names[limit:]):  # the best names first, and often they are enough
+        ranks = {match.target: match for match in part}
+        if not ranks or len(found) >= limit:
+            break
+        rows = view.session.all(
+            f"{sql} LIMIT ?", view.at, view.at, [*ranks], *params, _MORE * limit
+        )
+        found += [
+            (
+                _rank(ranks[number], updated, "COLUMN"),
+                FoundThing(
+                    "COLUMN", str(FieldName(space, dataset, field)), dataset, space, field,
+                    moment(updated), None,
+                ),
+            )
+            for space, dataset, updated, field, number in rows
+        ]  # fmt: skip
+    return found
+
+
+def _runs(view: StoreView, text: str, namespace: str | None, limit: int) -> list[_Ranked]:
+    """Runs whose id begins with the text."""
+    digits = text.lower().replace("-", "")
+    if not 4 <= len(digits) <= 32 or not all(c in "0123456789abcdef" for c in digits):
+        return []
+    least, most = (bytes.fromhex(digits.ljust(32, fill)) for fill in "0f")
+    where, params = ("", []) if namespace is None else (" AND n.name = ?", [namespace])
+    rows = view.session.all(
+        "SELECT r.uuid, n.name, j.name, r.updated_at, r.state FROM run r "
+        "JOIN job j ON j.id = r.job JOIN namespace n ON n.id = j.namespace "
+        f"WHERE r.uuid >= ? AND r.uuid <= ? AND r.{LISTED}{where} LIMIT ?",
+        least, most, *params, limit,
+    )  # fmt: skip
+    exact = 0 if len(digits) == 32 else 1
+    return [
+        (
+            (exact, 0.0, 36, False, -updated, name),
+            FoundThing("RUN", f"run:{uuid_text(uuid)}", name, space, None, moment(updated), state),
+        )
+        for uuid, space, name, updated, state in rows
+    ]
+
+
+def _add_states(view: StoreView, things: list[FoundThing]) -> None:
+    """Tell the state of each job's last run."""
+    jobs = [thing for thing in things if thing.type == "JOB"]
+    if not jobs:
+        return
+    rows = view.session.all(
+        "SELECT n.name, j.name, (SELECT r.state FROM run r WHERE r.job = j.id "
+        f"AND r.{LISTED} ORDER BY r.created_at DESC, r.uuid DESC LIMIT 1) "
+        "FROM job j JOIN namespace n ON n.id = j.namespace "
+        "WHERE n.name = ANY(?) AND j.name = ANY(?)",
+        [*{thing.namespace for thing in jobs}], [*{thing.name for thing in jobs}],
+    )  # fmt: skip
+    states = {(namespace, name): state for namespace, name, state in rows}
+    for thing in jobs:
+        thing.state = states.get((thing.namespace, thing.name))

@@ -1,0 +1,224 @@
+"""A view of the store: a session at one moment of history, with caches of what never changes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from threading import Lock
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import msgspec
+from msgspec import Raw
+
+from headwater.openlineage.facets import Facets
+from headwater.openlineage.names import NodeId
+from headwater.openlineage.times import FOREVER
+from headwater.server.lineage.budget import Budget
+from headwater.server.lineage.cache import BoundedCache
+from headwater.server.lineage.spelling import Spelling
+from headwater.server.store.aliases import AliasRules
+from headwater.server.store.compression import content_size
+from headwater.server.store.contents import Field, Mapping, read_fields, read_mapping
+from headwater.server.store.database import Database, Session
+from headwater.server.store.log import each_body
+
+_FIELD = 400  # bytes that a field takes in memory, about
+NOW = FOREVER - 1  # the moment at which the graph is asked for, unless another is given
+
+
+class Schema:
+    """The fields of a dataset, and how they are written in answers."""
+
+    __slots__ = ("fields", "json", "names", "size", "types")
+
+    def __init__(self, fields: list[Field]) -> None:
+        self.fields = fields
+        self.types = {field.name: field.type or "" for field in fields}
+        self.names = self.types.keys()
+        self.json = Raw(msgspec.json.encode([field_json(field, []) for field in fields]))
+        self.size = len(memoryview(self.json)) + _FIELD * len(fields)
+
+
+def field_json(field: Field, tags: list[str]) -> dict[str, Any]:
+    """A field as answers write it."""
+    return {
+        "name": field.name,
+        "type": field.type,
+        "tags": tags,
+        "description": field.description,
+    }
+
+
+class IndexedMapping:
+    """A column mapping that can be followed both ways."""
+
+    __slots__ = ("dataset", "fed_by", "inputs", "outputs", "size")
+
+    def __init__(self, mapping: Mapping) -> None:
+        self.outputs = {output.field: output for output in mapping.outputs}
+        self.dataset = mapping.dataset
+        self.fed_by: dict[int, dict[str, list[str]]] = {}  # input dataset → field → outputs
+        for output in mapping.outputs:
+            for given in output.inputs:
+                fed = self.fed_by.setdefault(given.dataset, {})
+                fed.setdefault(given.field, []).append(output.field)
+        inputs = sum(len(output.inputs) for output in mapping.outputs)
+        self.size = _FIELD * (len(mapping.outputs) + inputs + len(mapping.dataset) + 1)
+        self.inputs = self.fed_by.keys() | {given.dataset for given in mapping.dataset}
+
+
+def facets_size(facets: Facets) -> int:
+    """How many bytes facets take, about."""
+    return 500 + sum(len(name) + len(memoryview(raw)) for name, raw in facets.items())
+
+
+def node_size(node: Any) -> int:
+    """How many bytes the data of a node take with the rows they were written from, about."""
+    return 2000 + len(memoryview(node if isinstance(node, Raw) else node.fields))
+
+
+class Contents:
+    """Schemas and mappings at hand; they never change, so that all requests share them."""
+
+    def __init__(self) -> None:
+        self.schemas: BoundedCache[int, Schema] = BoundedCache(
+            32 * 2**20, lambda schema: schema.size
+        )
+        self.mappings: BoundedCache[int, IndexedMapping] = BoundedCache(
+            32 * 2**20, lambda mapping: mapping.size
+        )
+        self.namespaces: BoundedCache[int, str] = BoundedCache(2**20, lambda name: 100 + len(name))
+        self.nodes: BoundedCache[Any, Any] = BoundedCache(64 * 2**20, node_size)
+        self.facets: BoundedCache[Any, Facets] = BoundedCache(16 * 2**20, facets_size)
+        self.turn = Lock()  # to make a large answer
+        self.spelling = Spelling()
+
+
+class StoreView(NamedTuple):
+    """A session, the moment asked for, and what is at hand."""
+
+    session: Session
+    rules: AliasRules
+    contents: Contents
+    at: int
+    budget: Budget
+
+    def schemas(self, ids: set[int]) -> dict[int, Schema]:
+        """Schemas by id."""
+
+        def load(missing: list[int]) -> dict[int, Schema]:
+            rows = self.session.all("SELECT id, fields FROM schema WHERE id = ANY(?)", missing)
+            return {row[0]: Schema(read_fields(self._allowed(row[1]))) for row in rows}
+
+        return self.contents.schemas.take(ids, load)
+
+    def mappings(self, ids: set[int]) -> dict[int, IndexedMapping]:
+        """Mappings by id."""
+
+        def load(missing: list[int]) -> dict[int, IndexedMapping]:
+            rows = self.session.all("SELECT id, body FROM mapping WHERE id = ANY(?)", missing)
+            return {row[0]: IndexedMapping(read_mapping(self._allowed(row[1]))) for row in rows}
+
+        return self.contents.mappings.take(ids, load)
+
+    def _allowed(self, packed: bytes) -> bytes:
+        self.budget.decode_contents(content_size(packed))
+        return packed
+
+    def bodies(self, seqs: list[int]) -> Iterator[tuple[int, bytes | None]]:
+        """Events in order with their bodies; None where the answer may open no more."""
+        return each_body(self.session, seqs, self.budget.open_events)
+
+    def namespaces(self, ids: set[int]) -> dict[int, str]:
+        """The names of namespaces by id."""
+
+        def load(missing: list[int]) -> dict[int, str]:
+            return dict(
+                self.session.all("SELECT id, name FROM namespace WHERE id = ANY(?)", missing)
+            )
+
+        return self.contents.namespaces.take(ids, load)
+
+    def dataset_id(self, namespace: str, name: str) -> int | None:
+        """The dataset that goes by a name, by its root."""
+        rows = self.session.all(
+            "SELECT r.id FROM dataset d JOIN namespace n ON n.id = d.namespace "
+            "JOIN dataset r ON r.id = d.root WHERE n.name = ? AND d.name = ? AND NOT r.hidden",
+            self.rules.resolve(namespace), name,
+        )  # fmt: skip
+        return rows[0][0] if rows else None
+
+    def job_id(self, namespace: str, name: str) -> int | None:
+        """The job that goes by a name."""
+        rows = self.session.all(
+            "SELECT j.id FROM job j JOIN namespace n ON n.id = j.namespace "
+            "WHERE n.name = ? AND j.name = ? AND NOT j.hidden", namespace, name,
+        )  # fmt: skip
+        return rows[0][0] if rows else None
+
+    def find_dataset(self, node: NodeId) -> int | None:
+        """The dataset of a node id, wherever its namespace ends."""
+        return node.find(self.dataset_id)
+
+    def find_job(self, node: NodeId) -> int | None:
+        """The job of a node id, wherever its namespace ends."""
+        return node.find(self.job_id)
+
+    def find_field(self, node: NodeId) -> tuple[int, str] | None:
+        """The dataset and field of a node id; the longest dataset name that fits is meant."""
+        rest, cut = node.rest, len(node.rest)
+        while (cut := rest.rfind(":", 0, cut)) > 0:
+            dataset = self.find_dataset(NodeId(node.kind, rest[:cut], None))
+            if dataset is not None and rest[cut + 1 :]:
+                return dataset, rest[cut + 1 :]
+        return None
+
+    def has_namespace(self, name: str) -> bool:
+        """Whether a namespace is known."""
+        sql = "SELECT 1 FROM namespace WHERE name = ?"
+        return bool(self.session.all(sql, name))
+
+
+class StoreViews:
+    """Opens views of a database, from any thread."""
+
+    def __init__(self, database: Database, rules: AliasRules) -> None:
+        self._database, self._rules, self._contents = database, rules, Contents()
+
+    @contextmanager
+    def open_view(self, at: int = NOW) -> Iterator[StoreView]:
+        """A view of the store at a moment of its history."""
+        budget = Budget(self._contents.turn)
+        try:
+            with self._database.reading() as session:
+                yield StoreView(session, self._rules, self._contents, at, budget)
+        finally:
+            budget.close()
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICRO = timedelta(microseconds=1)
+
+
+def moment(value: int) -> datetime:
+    """A stored moment as answers carry it."""
+    return _EPOCH + value * _MICRO
+
+
+def maybe_moment(value: int | None) -> datetime | None:
+    """A stored moment, if there is one."""
+    return None if value is None else _EPOCH + value * _MICRO
+
+
+def uuid_text(value: bytes) -> str:
+    """Sixteen bytes as a UUID is written."""
+    text = value.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def uuid_bytes(text: str) -> bytes | None:
+    """A UUID's sixteen bytes; None where the text is none."""
+    try:
+        return UUID(text).bytes
+    except ValueError:
+        return None

@@ -1,0 +1,92 @@
+"""Tables of a warehouse: datasets with a catalog's name, or with snapshots that runs told of."""
+
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+
+from headwater.server.lineage.run_lineage import progress_facets
+from headwater.server.lineage.view import StoreView, moment, uuid_text
+from headwater.server.marquez.responses import Name
+from headwater.server.store.tables import OUTPUT
+
+_STORES = ("s3://", "gs://", "abfs", "wasb", "oss://", "hdfs://", "file")
+_MOST = 500
+
+
+class LastSnapshot(Struct, rename="camel", gc=False):
+    """The newest snapshot that was told of, when, and by which run."""
+
+    id: str
+    at: datetime
+    run_id: str
+
+
+class WarehouseTable(Struct, rename="camel"):
+    """A table: where it lies, what else it is called, and what was committed to it."""
+
+    namespace: str
+    name: str
+    aliases: list[Name]
+    updated_at: datetime
+    snapshots: int
+    last: LastSnapshot | None
+
+
+def tables(view: StoreView) -> list[WarehouseTable]:
+    """Tables, those with the newest snapshots first."""
+    counts, newest = _snapshots(view)
+    known = _named(view, [*counts])
+    found = [_table(rows, counts, newest) for rows in known.values()]
+    found.sort(key=lambda one: one.last.at if one.last else one.updated_at, reverse=True)
+    return found[:_MOST]
+
+
+def _table(
+    rows: list[Any], counts: dict[int, int], newest: dict[int, LastSnapshot]
+) -> WarehouseTable:
+    shown = next(row for row in rows if row[0] == row[1])
+    aliases = [Name(namespace, name) for root, id_, namespace, name, _ in rows if id_ != root]
+    root, _, namespace, name, updated = shown
+    return WarehouseTable(
+        namespace, name, aliases, moment(updated), counts.get(root, 0), newest.get(root)
+    )
+
+
+def _named(view: StoreView, roots: list[int]) -> dict[int, list[Any]]:
+    """All names of each table: of those with snapshots, and of folders that a catalog names."""
+    rows = view.session.all(
+        "SELECT d.root, d.id, n.name, d.name, d.updated_at FROM dataset d "
+        "JOIN namespace n ON n.id = d.namespace JOIN dataset r ON r.id = d.root "
+        "WHERE NOT r.hidden AND (d.root IN (SELECT root FROM dataset WHERE id <> root) "
+        "OR d.root = ANY(?))", roots,
+    )  # fmt: skip
+    found: dict[int, list[Any]] = {}
+    for row in rows:
+        found.setdefault(row[0], []).append(row)
+    wanted = set(roots)
+    return {
+        root: names
+        for root, names in found.items()
+        if root in wanted or any(one[2].startswith(_STORES) for one in names)
+    }
+
+
+def _snapshots(view: StoreView) -> tuple[dict[int, int], dict[int, LastSnapshot]]:
+    """How many snapshots each dataset was told to have, and the newest of them."""
+    rows = view.session.all(
+        "SELECT d.root, s.run, s.seq, s.number, e.time, r.uuid FROM "
+        "(SELECT run, max(seq) AS seq, count(*) AS number FROM snapshot GROUP BY run) s "
+        "JOIN run_io o ON o.run = s.run AND o.io = ? JOIN dataset d ON d.id = o.dataset "
+        "JOIN event e ON e.seq = s.seq JOIN run r ON r.id = s.run "
+        "GROUP BY d.root, s.run, s.seq, s.number, e.time, r.uuid ORDER BY e.time", OUTPUT,
+    )  # fmt: skip
+    facets = progress_facets(view, [*dict.fromkeys(row[2] for row in rows)])
+    counts: dict[int, int] = {}
+    newest: dict[int, LastSnapshot] = {}
+    for root, _, seq, number, time, uuid in rows:
+        counts[root] = counts.get(root, 0) + number
+        facet = facets.get(seq)
+        if facet is not None and facet.snapshots:
+            newest[root] = LastSnapshot(facet.snapshots[-1], moment(time), uuid_text(uuid))
+    return counts, newest

@@ -1,0 +1,1 @@
+"""Turns what `lineage` finds into the response shapes of Marquez's API."""

@@ -1,0 +1,395 @@
+"""Datasets and their versions."""
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from headwater.server.lineage.facets import FacetBook, dataset_facets
+from headwater.server.lineage.run_io import first_read, versions_at
+from headwater.server.lineage.view import (
+    IndexedMapping,
+    Schema,
+    StoreView,
+    field_json,
+    moment,
+    uuid_text,
+)
+from headwater.server.marquez.responses import (
+    ColumnLineage,
+    Dataset,
+    DatasetData,
+    DatasetVersion,
+    InputFieldOf,
+    Name,
+    Run,
+)
+from headwater.server.marquez.runs import LISTED, RunWriter
+from headwater.server.store.rows import RunIoRow, RunRow, Said, unpack_said
+
+_NONE = Raw(b"[]")
+
+
+class Row(NamedTuple):
+    """A dataset as it is shown: its root's name, and what all its names know together."""
+
+    id: int
+    namespace: str
+    name: str
+    created_at: int
+    updated_at: int
+    source: str
+    description: str | None
+    lifecycle: str
+    facets: Said
+    names: set[tuple[str, str]]
+
+
+Members = dict[int, list[tuple[Any, ...]]]  # root → rows of its names
+
+
+def member_rows(view: StoreView, roots: list[int], facets: str = "NULL") -> Members:
+    """The rows of the names of datasets, with or without what is known of their facets."""
+    rows = view.session.all(
+        "SELECT d.root, d.id, d.namespace, d.name, d.created_at, d.updated_at, d.source, "
+        f"d.description, d.lifecycle, {facets} FROM dataset d WHERE d.root = ANY(?)", roots,
+    )  # fmt: skip
+    members: Members = {}
+    for row in rows:
+        members.setdefault(row[0], []).append(row)
+    return members
+
+
+def rows_of(view: StoreView, roots: list[int]) -> dict[int, Row]:
+    """Datasets by root."""
+    return shown_rows(view, member_rows(view, roots, "d.facets"))
+
+
+def shown_rows(view: StoreView, members: Members) -> dict[int, Row]:
+    """Datasets by root, each joined from the rows of its names."""
+    places = view.namespaces({row[2] for rows in members.values() for row in rows})
+    found: dict[int, Row] = {}
+    for root, rows in members.items():
+        if len(rows) > 1:  # where names differ in what only one can tell, the first by name does
+            rows.sort(key=lambda row: (places[row[2]], row[3]))
+        for _, member, place, name, created, updated, source, text, lifecycle, facets in rows:
+            space = places[place]
+            row = Row(root, space, name, created, updated, source or space, text, lifecycle,
+                      unpack_said(facets), {(space, name)})  # fmt: skip
+            other = found.get(root)
+            found[root] = (
+                row if other is None else join_rows(row, other, row_is_root=member == root)
+            )
+    return found
+
+
+def join_rows(row: Row, other: Row, *, row_is_root: bool) -> Row:
+    """Two names of a dataset as one row."""
+    root, alias = (row, other) if row_is_root else (other, row)
+    facets = dict(root.facets)
+    for name, stamp in alias.facets.items():
+        if name not in facets or facets[name] < stamp:
+            facets[name] = stamp
+    return root._replace(
+        created_at=min(root.created_at, alias.created_at),
+        updated_at=max(root.updated_at, alias.updated_at),
+        description=root.description or alias.description,
+        facets=facets,
+        names=root.names | alias.names,
+    )
+
+
+def schema_ids(view: StoreView, roots: list[int]) -> dict[int, int]:
+    """The schema of each dataset at the moment: as written, else as read."""
+    rows = view.session.all(
+        "SELECT d.root, s.io, s.since, s.schema FROM dataset d "
+        "JOIN schema_span s ON s.dataset = d.id AND s.since <= ? AND s.until > ? "
+        "WHERE d.root = ANY(?)", view.at, view.at, roots,
+    )  # fmt: skip
+    best: dict[int, tuple[tuple[int, int], set[int]]] = {}
+    for root, io, since, schema in rows:
+        if root not in best or best[root][0] < (io, since):
+            best[root] = (io, since), {schema}
+        elif best[root][0] == (io, since):
+            best[root][1].add(schema)
+    tied = {schema for _, schemas in best.values() if len(schemas) > 1 for schema in schemas}
+    digests = _digests(view, tied)
+    return {
+        root: max(schemas, key=lambda s: digests.get(s, b"")) for root, (_, schemas) in best.items()
+    }
+
+
+def _digests(view: StoreView, schemas: set[int]) -> dict[int, bytes]:
+    """What tells schemas of one moment apart, whichever was stored first."""
+    if not schemas:
+        return {}
+    rows = view.session.all("SELECT id, digest FROM schema WHERE id = ANY(?)", [*schemas])
+    return {row[0]: row[1] for row in rows}
+
+
+def schemas_of(view: StoreView, roots: list[int]) -> dict[int, Schema]:
+    """The schemas of datasets at the moment."""
+    ids = schema_ids(view, roots)
+    schemas = view.schemas(set(ids.values()))
+    return {root: schemas[number] for root, number in ids.items()}
+
+
+class Tags:
+    """Tags of datasets and of their fields."""
+
+    def __init__(self, view: StoreView | None, roots: list[int]) -> None:
+        self._tags: dict[tuple[int, str], list[str]] = {}
+        self._told: dict[int, list[tuple[str, str]]] = {}  # dataset → its (field, tag)s
+        self._budget = view.budget if view else None
+        if view is None:
+            return
+        rows = view.session.all(
+            "SELECT target, field, tag FROM tagging WHERE kind = 'DATASET' AND target = ANY(?) "
+            "ORDER BY tag", roots,
+        )  # fmt: skip
+        for target, field, tag in rows:
+            self._tags.setdefault((target, field), []).append(tag)
+            self._told.setdefault(target, []).append((field, tag))
+
+    def of(self, dataset: int, field: str = "") -> list[str]:
+        """The tags of a dataset, or of a field of it."""
+        return self._tags.get((dataset, field), [])
+
+    def all_of(self, dataset: int) -> tuple[tuple[str, str], ...]:
+        """Every tag of a dataset, with the field that has it."""
+        return tuple(self._told.get(dataset, ()))
+
+    def fields(self, dataset: int, schema: Schema | None) -> Raw:
+        """A schema as answers write it, with the tags of its fields."""
+        if schema is None:
+            return _NONE
+        if not any(field for field, _ in self._told.get(dataset, ())):
+            return self._part_of_answer(schema.json)
+        told = [field_json(field, self.of(dataset, field.name)) for field in schema.fields]
+        return self._part_of_answer(Raw(msgspec.json.encode(told)))
+
+    def _part_of_answer(self, fields: Raw) -> Raw:
+        if self._budget is not None:
+            self._budget.take_columns(len(memoryview(fields)))
+        return fields
+
+
+_UNTAGGED = Tags(None, [])
+
+
+def node_data(row: Row, tags: Tags, schema: Schema | None, *, with_tags: bool) -> DatasetData:
+    """A dataset as a node of a graph."""
+    return DatasetData(
+        Name(row.namespace, row.name), "DB_TABLE", row.name, row.name, moment(row.created_at),
+        moment(row.updated_at), row.namespace, row.source, tags.fields(row.id, schema),
+        tags.of(row.id) if with_tags else [], None, row.description, row.lifecycle,
+    )  # fmt: skip
+
+
+def datasets(view: StoreView, roots: list[int]) -> list[Dataset]:
+    """Datasets with everything known of them, in the order asked for."""
+    rows, schemas, tags = rows_of(view, roots), schemas_of(view, roots), Tags(view, roots)
+    wanted = [dataset_facets(rows[n].facets, rows[n].names) for n in roots if n in rows]
+    book = FacetBook(view, wanted)
+    columns = column_lineage(view, roots, schemas)
+    versions = versions_at(view, set(roots), view.at)
+    return [
+        _dataset(rows[root], versions.get(root), schemas.get(root), tags, book, columns.get(root))
+        for root in roots
+        if root in rows
+    ]
+
+
+def _dataset(
+    row: Row,
+    version: bytes | None,
+    schema: Schema | None,
+    tags: Tags,
+    book: FacetBook,
+    columns: list[ColumnLineage] | None,
+) -> Dataset:
+    return Dataset(
+        Name(row.namespace, row.name), "DB_TABLE", row.name, row.name, moment(row.created_at),
+        moment(row.updated_at), row.namespace, row.source, tags.fields(row.id, schema),
+        tags.of(row.id), None, row.lifecycle, row.description,
+        uuid_text(version) if version else None, columns,
+        book.get(dataset_facets(row.facets, row.names)), row.lifecycle == "DROP",
+    )  # fmt: skip
+
+
+def column_lineage(
+    view: StoreView, roots: list[int], schemas: dict[int, Schema]
+) -> dict[int, list[ColumnLineage]]:
+    """The inputs of the columns of datasets, as the jobs that write them tell."""
+    rows = view.session.all(
+        "SELECT d.root, m.mapping, j.name, m.since, d.name FROM dataset d "
+        "JOIN mapping_span m ON m.dataset = d.id AND m.since <= ? AND m.until > ? "
+        "LEFT JOIN job j ON j.id = m.job WHERE d.root = ANY(?) AND (m.job = 0 OR "
+        "(NOT j.hidden AND EXISTS (SELECT 1 FROM edge e WHERE e.job = m.job AND e.io = 1 "
+        "AND e.dataset = m.dataset AND e.since <= ? AND e.until > ?)))",
+        view.at, view.at, roots, view.at, view.at,
+    )  # fmt: skip
+    mappings = view.mappings({row[1] for row in rows})
+    inputs = {i.dataset for m in mappings.values() for o in m.outputs.values() for i in o.inputs}
+    origins = _origins(view, [*inputs])
+    names = {member: origin[1:] for member, origin in origins.items()}
+    more = schemas_of(view, [*{origin[0] for origin in origins.values()} - schemas.keys()])
+    schemas = {**schemas, **more}
+    ties = Counter(row[2:] for row in rows)
+    rows.sort(
+        key=lambda row: (
+            row[2] or "", row[3], row[4],
+            _told(mappings[row[1]], names) if ties[row[2:]] > 1 else "",
+        )
+    )  # fmt: skip
+    found: dict[int, dict[str, ColumnLineage]] = {}
+
+    def exists(root: int, field: str) -> bool:
+        return root not in schemas or field in schemas[root].names
+
+    for root, mapping, *_ in rows:
+        for output in mappings[mapping].outputs.values():
+            if not exists(root, output.field):
+                continue
+            column = found.setdefault(root, {}).setdefault(
+                output.field,
+                ColumnLineage(output.field, [], output.description, output.type),
+            )
+            given = [
+                InputFieldOf(*names[i.dataset], i.field, output.description, output.type)
+                for i in output.inputs
+                if exists(origins[i.dataset][0], i.field)
+            ]
+            if column.input_fields:  # of another mapping; there may be tens of thousands
+                known = {msgspec.structs.astuple(one) for one in column.input_fields}
+                given = [one for one in given if msgspec.structs.astuple(one) not in known]
+            column.input_fields += given
+    return {root: list(columns.values()) for root, columns in found.items()}
+
+
+def _told(mapping: IndexedMapping, names: dict[int, tuple[str, str]]) -> str:
+    """What tells mappings of one moment apart, whichever was stored first."""
+    return repr(
+        [
+            (o.field, o.description, o.type, [(names[i.dataset], i.field) for i in o.inputs])
+            for o in mapping.outputs.values()
+        ]
+    )
+
+
+def _origins(view: StoreView, members: list[int]) -> dict[int, tuple[int, str, str]]:
+    """The roots of datasets, with their names."""
+    rows = view.session.all(
+        "SELECT d.id, r.id, n.name, r.name FROM dataset d JOIN dataset r ON r.id = d.root "
+        "JOIN namespace n ON n.id = r.namespace WHERE d.id = ANY(?)", members,
+    )  # fmt: skip
+    return {row[0]: (row[1], row[2], row[3]) for row in rows}
+
+
+def list_datasets(
+    view: StoreView, namespace: str, limit: int, offset: int
+) -> tuple[list[Dataset], int]:
+    """A page of the datasets of a namespace, and how many there are."""
+    where = (
+        "FROM dataset d JOIN namespace n ON n.id = d.namespace "
+        "WHERE n.name = ? AND d.id = d.root AND NOT d.hidden"
+    )
+    rows = view.session.all(
+        f"SELECT d.id {where} ORDER BY d.name LIMIT ? OFFSET ?", namespace, limit, offset
+    )
+    total = view.session.all(f"SELECT count(*) {where}", namespace)[0][0]
+    return datasets(view, [row[0] for row in rows]), total
+
+
+_VERSION = (
+    "SELECT io.*, r.uuid, d.root, n.name, d.name, s.digest FROM run_io io "
+    "JOIN dataset d ON d.id = io.dataset JOIN namespace n ON n.id = d.namespace "
+    "JOIN run r ON r.id = io.run LEFT JOIN schema s ON s.id = io.schema "
+)
+
+
+def list_versions(
+    view: StoreView, root: int, limit: int, offset: int
+) -> tuple[list[DatasetVersion], int]:
+    """A page of the versions of a dataset, latest first, and how many there are."""
+    rows = view.session.all(
+        f"{_VERSION} WHERE d.root = ? AND io.io = 1 ORDER BY io.since DESC, io.version DESC "
+        "LIMIT ? OFFSET ?", root, limit, offset,
+    )  # fmt: skip
+    total = view.session.all(
+        "SELECT count(*) FROM run_io io JOIN dataset d ON d.id = io.dataset "
+        "WHERE d.root = ? AND io.io = 1", root,
+    )[0][0]  # fmt: skip
+    first = _first_read_row(view, root)
+    if len(rows) < limit and offset <= total:
+        rows += first
+    return _versions(view, rows), total + len(first)
+
+
+def _first_read_row(view: StoreView, root: int) -> list[Any]:
+    """What was read of a dataset before anybody was seen to write it."""
+    rows = view.session.all(
+        f"{_VERSION} WHERE d.root = ? AND io.io = 0 AND NOT EXISTS (SELECT 1 FROM run_io w "
+        "JOIN dataset x ON x.id = w.dataset WHERE x.root = d.root AND w.io = 1 "
+        "AND w.since <= io.since) AND io.since = (SELECT min(w.since) FROM run_io w "
+        "JOIN dataset x ON x.id = w.dataset WHERE x.root = d.root AND w.io = 0)", root,
+    )  # fmt: skip
+    # Of several at that moment, the one by which `first_read` names the version.
+    rows.sort(key=lambda row: (row[9], row[11], row[12], row[13] or b""))
+    return [(*row[:8], first_read(view, root), *row[9:]) for row in rows[:1]]
+
+
+def find_version(view: StoreView, root: int | None, version: bytes) -> DatasetVersion | None:
+    """A version by its id."""
+    rows = view.session.all(f"{_VERSION} WHERE io.version = ?", version)
+    if not rows and root is not None:
+        rows = [row for row in _first_read_row(view, root) if row[8] == version]
+    return _versions(view, rows[:1])[0] if rows else None
+
+
+def _versions(view: StoreView, rows: list[Any]) -> list[DatasetVersion]:
+    roots = [*{row[10] for row in rows}]
+    shown, tags, current = rows_of(view, roots), Tags(view, roots), schema_ids(view, roots)
+    schemas = view.schemas({row[3] for row in rows if row[3]})
+    ios = [RunIoRow.of(row[:9]) for row in rows]
+    named = zip(ios, rows, strict=True)
+    book = FacetBook(view, [dataset_facets(io.facets, [row[11:13]]) for io, row in named])
+    runs = _runs(view, [io.run for io in ios])
+    return [
+        _version(
+            io,
+            shown[row[10]],
+            row,
+            tags if current.get(row[10]) == io.schema else _UNTAGGED,
+            schemas.get(io.schema),
+            book,
+            runs.get(io.run),
+        )
+        for io, row in zip(ios, rows, strict=True)
+    ]
+
+
+def _version(
+    io: RunIoRow,
+    shown: Row,
+    row: Any,
+    tags: Tags,
+    schema: Schema | None,
+    book: FacetBook,
+    run: Run | None,
+) -> DatasetVersion:
+    digest = row[13] or b""
+    return DatasetVersion(
+        Name(shown.namespace, shown.name), "DB_TABLE", shown.name, shown.name, moment(io.since),
+        uuid_text(io.version or b""), shown.namespace, shown.source,
+        tags.fields(shown.id, schema), tags.of(shown.id), shown.lifecycle, shown.description,
+        uuid_text(digest) if digest else "", run, book.get(dataset_facets(io.facets, [row[11:13]])),
+    )  # fmt: skip
+
+
+def _runs(view: StoreView, ids: list[int]) -> dict[int, Run]:
+    rows = view.session.all(f"SELECT * FROM run WHERE id = ANY(?) AND {LISTED}", ids)
+    runs = [RunRow.of(row) for row in rows]
+    writer = RunWriter(view, runs)
+    return {run.id: writer.write(run) for run in runs}

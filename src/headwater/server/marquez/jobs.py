@@ -1,0 +1,205 @@
+"""Jobs and their versions."""
+
+from typing import Any
+from uuid import UUID
+
+from headwater.server.lineage.facets import FacetBook, job_facets
+from headwater.server.lineage.matching import LIKE, containing
+from headwater.server.lineage.view import StoreView, moment, uuid_text
+from headwater.server.marquez.responses import Job, JobData, JobVersion, Name, Run, VersionedName
+from headwater.server.marquez.runs import LATEST, LISTED, RunWriter, empty_version, latest_runs
+from headwater.server.store.rows import RunRow, Said, unpack_said, version_of
+from headwater.server.store.tables import INPUT, OUTPUT
+
+_JOB = (
+    "SELECT j.id, n.name, j.name, j.created_at, j.updated_at, j.type, j.labels, j.location, "
+    "j.description, pn.name, p.name, j.facets FROM job j JOIN namespace n ON n.id = j.namespace "
+    "LEFT JOIN job p ON p.id = j.parent LEFT JOIN namespace pn ON pn.id = p.namespace "
+)
+_PLAIN_JOB = _JOB.replace("j.facets", "NULL")
+Edges = dict[tuple[int, int], list[Name]]
+
+
+class JobRowShown:
+    """A job with the names that answers need."""
+
+    __slots__ = (
+        "created_at", "description", "facets", "id", "labels", "location", "name", "namespace",
+        "parent", "type", "updated_at",
+    )  # fmt: skip
+
+    def __init__(self, row: Any) -> None:
+        self.id: int = row[0]
+        self.namespace: str = row[1]
+        self.name: str = row[2]
+        self.created_at: int = row[3]
+        self.updated_at: int = row[4]
+        self.type: str = row[5]
+        self.labels: list[str] = row[6].split("\n") if row[6] else []
+        self.location: str | None = row[7]
+        self.description: str | None = row[8]
+        self.parent: tuple[str, str] | None = (row[9], row[10]) if row[10] else None
+        self.facets: Said = unpack_said(row[11])
+
+    @property
+    def simple_name(self) -> str:
+        """The name without that of the parent before it."""
+        if self.parent and self.name.startswith(self.parent[1] + "."):
+            return self.name[len(self.parent[1]) + 1 :]
+        return self.name
+
+    @property
+    def parent_uuid(self) -> str | None:
+        """A UUID that stands for the parent."""
+        return str(UUID(bytes=version_of(b"job", *self.parent, b""))) if self.parent else None
+
+
+def job_rows(view: StoreView, ids: list[int]) -> dict[int, JobRowShown]:
+    """Jobs by id."""
+    rows = view.session.all(f"{_JOB} WHERE j.id = ANY(?)", ids)
+    return {row[0]: JobRowShown(row) for row in rows}
+
+
+def plain_rows(view: StoreView, ids: list[int]) -> dict[int, tuple[Any, ...]]:
+    """Jobs by id as `JobRowShown` reads them, without what is known of their facets."""
+    return {row[0]: row for row in view.session.all(f"{_PLAIN_JOB} WHERE j.id = ANY(?)", ids)}
+
+
+def edge_names(view: StoreView, jobs: list[int]) -> Edges:
+    """The names of what jobs read and write at the moment, by (job, io)."""
+    rows = view.session.all(
+        "SELECT e.job, e.io, n.name, r.name FROM edge e JOIN dataset d ON d.id = e.dataset "
+        "JOIN dataset r ON r.id = d.root JOIN namespace n ON n.id = r.namespace "
+        "WHERE e.job = ANY(?) AND e.since <= ? AND e.until > ? AND NOT r.hidden",
+        jobs, view.at, view.at,
+    )  # fmt: skip
+    found: dict[tuple[int, int], set[tuple[str, str]]] = {}
+    for job, io, space, name in rows:
+        found.setdefault((job, io), set()).add((space, name))
+    return {key: [Name(*name) for name in sorted(names)] for key, names in found.items()}
+
+
+def node_data(
+    row: JobRowShown, inputs: list[Name], outputs: list[Name], run: Run | None
+) -> JobData:
+    """A job as a node of a graph."""
+    return JobData(
+        Name(row.namespace, row.name), row.type, row.name, row.simple_name,
+        row.parent[1] if row.parent else None, row.parent_uuid, run.id if run else None,
+        moment(row.created_at), moment(row.updated_at), row.namespace, inputs, outputs,
+        row.location, row.description, run,
+    )  # fmt: skip
+
+
+def jobs(view: StoreView, ids: list[int]) -> list[Job]:
+    """Jobs with everything known of them, in the order asked for."""
+    rows, edges = job_rows(view, ids), edge_names(view, ids)
+    latest = latest_runs(view, ids, LATEST)
+    book = FacetBook(view, [job_facets(rows[number].facets) for number in ids if number in rows])
+    writer = RunWriter(view, [run for number in ids for run in latest.get(number, ())])
+    tags = job_tags(view, ids)
+    return [
+        _job(
+            rows[number], edges, [writer.write(run) for run in latest.get(number, ())],
+            book, tags.get(number, []),
+        )
+        for number in ids
+        if number in rows
+    ]  # fmt: skip
+
+
+def _job(row: JobRowShown, edges: Edges, runs: list[Run], book: FacetBook, tags: list[str]) -> Job:
+    version = next((run.job_version.version for run in runs if run.job_version), None)
+    return Job(
+        Name(row.namespace, row.name), row.type, row.name, row.simple_name,
+        row.parent[1] if row.parent else None, row.parent_uuid, moment(row.created_at),
+        moment(row.updated_at), row.namespace, edges.get((row.id, INPUT), []),
+        edges.get((row.id, OUTPUT), []), row.location, row.description,
+        runs[0] if runs else None, runs, book.get(job_facets(row.facets)), version, row.labels,
+        tags,
+    )  # fmt: skip
+
+
+def job_tags(view: StoreView, ids: list[int]) -> dict[int, list[str]]:
+    """The tags of jobs."""
+    rows = view.session.all(
+        "SELECT target, tag FROM tagging WHERE kind = 'JOB' AND target = ANY(?) ORDER BY tag", ids
+    )
+    found: dict[int, list[str]] = {}
+    for target, tag in rows:
+        found.setdefault(target, []).append(tag)
+    return found
+
+
+def list_jobs(
+    view: StoreView, namespace: str | None, states: list[str], limit: int, offset: int,
+    text: str = "", names: list[str] | None = None,
+) -> tuple[list[Job], int]:  # fmt: skip
+    """A page of jobs, latest first, and how many there are."""
+    where, params = "WHERE NOT j.hidden", list[Any]()
+    if text:
+        where += f" AND lower(j.name) {LIKE}"
+        params.append(containing(text))
+    if names:
+        where += f" AND j.name IN ({', '.join('?' * len(names))})"
+        params += names
+    if namespace is not None:
+        where += " AND j.namespace = (SELECT id FROM namespace WHERE name = ?)"
+        params.append(namespace)
+    if states:
+        marks = ", ".join("?" * len(states))
+        where += (
+            " AND (SELECT r.state FROM run r WHERE r.job = j.id "
+            f"AND r.{LISTED} ORDER BY r.created_at DESC, r.uuid DESC LIMIT 1) IN ({marks})"
+        )
+        params += states
+    rows = view.session.all(
+        f"SELECT j.id FROM job j {where} ORDER BY j.updated_at DESC, j.name LIMIT ? OFFSET ?",
+        *params, limit, offset,
+    )  # fmt: skip
+    total = view.session.all(f"SELECT count(*) FROM job j {where}", *params)[0][0]
+    return jobs(view, [row[0] for row in rows]), total
+
+
+def versions(
+    view: StoreView, job: int, version: bytes | None, limit: int, offset: int
+) -> tuple[list[JobVersion], int]:
+    """Versions of a job, latest first: each is what some of its runs read and wrote."""
+    row = job_rows(view, [job])[job]
+    rows = view.session.all(
+        "SELECT version, min(created_at), min(coalesce(ended_at, created_at)), max(created_at) "
+        f"FROM run WHERE job = ? AND {LISTED} AND (version IS NOT NULL OR ended_at IS NOT NULL) "
+        "GROUP BY version", job,
+    )  # fmt: skip
+    empty = empty_version(row.namespace, row.name)
+    told = [(found[0] or empty, *found) for found in rows]
+    told.sort(key=lambda found: (found[2], found[0]), reverse=True)
+    if version is not None:
+        told = [found for found in told if found[0] == version]
+    page = told[offset : offset + limit]
+    return [_version(view, row, *found) for found in page], len(told)
+
+
+def _version(
+    view: StoreView, job: JobRowShown, shown: bytes, version: bytes | None, begun: int,
+    ended: int, latest: int,
+) -> JobVersion:  # fmt: skip
+    which, params = ("version = ?", [version]) if version is not None else ("version IS NULL", [])
+    rows = view.session.all(
+        f"SELECT * FROM run WHERE job = ? AND {LISTED} AND created_at = ? AND {which} "
+        "ORDER BY uuid DESC LIMIT 1", job.id, latest, *params,
+    )  # fmt: skip
+    runs = [RunRow.of(row) for row in rows]
+    writer = RunWriter(view, runs, of_job=True)
+    run = writer.write(runs[0])
+    inputs, outputs = (
+        [Name(d.dataset_version_id.namespace, d.dataset_version_id.name) for d in found]
+        for found in (run.input_dataset_versions, run.output_dataset_versions)
+    )
+    # A batch job's version is known when its first run has ended.
+    since = begun if job.type == "STREAM" else ended
+    text = uuid_text(shown)
+    return JobVersion(
+        VersionedName(job.namespace, job.name, text), job.name, moment(since), text,
+        job.namespace, job.location, inputs, outputs, run,
+    )  # fmt: skip

@@ -1,0 +1,65 @@
+"""Runs and datasets of every namespace, latest first: what tables show."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from headwater.server.lineage.matching import LIKE, containing
+from headwater.server.lineage.view import StoreView
+from headwater.server.marquez import datasets
+from headwater.server.marquez.responses import DatasetData, Name, Run
+from headwater.server.marquez.runs import LISTED, RunWriter, job_names
+from headwater.server.store.rows import RunRow
+
+
+class ListedRun(Struct, gc=False):
+    """A run, and the job it is one of."""
+
+    job: Name
+    run: Run
+
+
+def list_runs(
+    view: StoreView, states: list[str], limit: int, offset: int
+) -> tuple[list[ListedRun], int]:
+    """A page of the runs of all jobs, those that began last first, and how many there are."""
+    where, params = f"WHERE {LISTED}", list[Any]()
+    if states:
+        where += f" AND state IN ({', '.join('?' * len(states))})"
+        params += states
+    found = view.session.all(
+        f"SELECT * FROM run {where} ORDER BY created_at DESC, uuid DESC LIMIT ? OFFSET ?",
+        *params, limit, offset,
+    )  # fmt: skip
+    total = view.session.all(f"SELECT count(*) FROM run {where}", *params)[0][0]
+    rows = [RunRow.of(row) for row in found]
+    writer, names = RunWriter(view, rows), job_names(view, {row.job for row in rows})
+    return [ListedRun(Name(*names[row.job]), writer.write(row)) for row in rows], total
+
+
+def list_datasets(
+    view: StoreView, text: str, namespace: str | None, limit: int, offset: int
+) -> tuple[list[DatasetData], int]:
+    """A page of the datasets of all namespaces, latest first, and how many there are."""
+    where = (
+        "FROM dataset d JOIN namespace n ON n.id = d.namespace WHERE d.id = d.root AND NOT d.hidden"
+    )
+    params: list[Any] = []
+    if text:
+        where += f" AND lower(d.name) {LIKE}"
+        params.append(containing(text))
+    if namespace:
+        where += " AND n.name = ?"
+        params.append(namespace)
+    rows = view.session.all(
+        f"SELECT d.id {where} ORDER BY d.updated_at DESC, d.name LIMIT ? OFFSET ?",
+        *params, limit, offset,
+    )  # fmt: skip
+    total = view.session.all(f"SELECT count(*) {where}", *params)[0][0]
+    roots = [row[0] for row in rows]
+    shown, tags = datasets.rows_of(view, roots), datasets.Tags(view, roots)
+    schemas = datasets.schemas_of(view, roots)
+    told = [
+        datasets.node_data(shown[root], tags, schemas.get(root), with_tags=True) for root in roots
+    ]
+    return told, total

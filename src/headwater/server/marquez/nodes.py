@@ -1,0 +1,135 @@
+"""Writes jobs and datasets as nodes of a graph.
+
+A node's data is kept by the rows that it was written from, and written again only when one
+of them has changed: a graph of a thousand jobs is mostly as it was when last asked for.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from headwater.openlineage.names import dataset_id, job_id
+from headwater.server.lineage.facets import OMITTED
+from headwater.server.lineage.run_io import IoRow, io_rows
+from headwater.server.lineage.view import StoreView
+from headwater.server.marquez import datasets, jobs
+from headwater.server.marquez.responses import DatasetData, Edge, Name, Node
+from headwater.server.marquez.runs import RunWriter
+from headwater.server.store.rows import RunRow
+
+_KEPT = 65_536  # bytes of a node that is kept at hand
+_Row = tuple[Any, ...]
+_Sides = Mapping[int, set[int]]
+_PARENT, _ARGS = (RunRow.__struct_fields__.index(name) for name in ("parent", "args"))
+
+
+class _Job(NamedTuple):
+    """All that a job's node is written from."""
+
+    row: _Row
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    run: _Row | None
+    ios: tuple[IoRow, ...]
+
+    @property
+    def can_be_kept(self) -> bool:
+        """Whether it is written from nothing else: not from another run, nor from edges."""
+        return self.run is None or self.run[_PARENT] is self.run[_ARGS] is None
+
+
+def write_nodes(
+    view: StoreView, inputs: _Sides, outputs: _Sides, roots: set[int], latest: dict[int, _Row],
+    *, with_tags: bool, brief: bool = False,
+) -> list[Node]:  # fmt: skip
+    """The nodes of jobs, by what each reads and writes, and of datasets, sorted by id.
+
+    Brief, they have edges as ever, but no columns and no versions of what a run read and wrote.
+    """
+    told = _dataset_data(view, roots, with_tags=with_tags, brief=brief)
+    names = {root: data.id for root, data in told.items()}
+    ids = {root: dataset_id(name.namespace, name.name) for root, name in names.items()}
+    ios = {} if brief else _by_run(io_rows(view, [row[0] for row in latest.values()]))
+    found = [
+        _Job(
+            row,
+            tuple(sorted(inputs[job], key=ids.__getitem__)),
+            tuple(sorted(outputs[job], key=ids.__getitem__)),
+            latest.get(job),
+            tuple(ios.get(latest[job][0], ())) if job in latest else (),
+        )
+        for job, row in jobs.plain_rows(view, [*inputs]).items()
+    ]
+    found.sort(key=lambda job: (job.row[1], job.row[2]))
+    into: dict[int, list[Edge]] = {root: [] for root in ids}
+    out: dict[int, list[Edge]] = {root: [] for root in ids}
+    nodes = []
+    # A job told in brief is told as one that reads and writes nothing.
+    shown = [job._replace(inputs=(), outputs=()) for job in found] if brief else found
+    for job, data in zip(found, _job_data(view, shown, names), strict=True):
+        node_id = job_id(job.row[1], job.row[2])
+        reads = [Edge(ids[root], node_id) for root in job.inputs]
+        writes = [Edge(node_id, ids[root]) for root in job.outputs]
+        for root, edge in zip(job.inputs, reads, strict=True):
+            out[root].append(edge)
+        for root, edge in zip(job.outputs, writes, strict=True):
+            into[root].append(edge)
+        nodes.append(Node(node_id, "JOB", data, reads, writes))
+    nodes += [Node(ids[root], "DATASET", told[root], into[root], out[root]) for root in ids]
+    nodes.sort(key=lambda node: node.id)
+    return nodes
+
+
+def _by_run(rows: list[IoRow]) -> dict[int, list[IoRow]]:
+    found: dict[int, list[IoRow]] = {}
+    for row in rows:
+        found.setdefault(row[0], []).append(row)
+    return found
+
+
+def _job_data(view: StoreView, found: list[_Job], names: dict[int, Name]) -> list[Raw]:
+    """The data of jobs, in JSON; `names` has those of all their datasets."""
+    kept = view.contents.nodes
+    known: list[Raw | None] = [kept.get(job) for job in found]
+    missing = [job for job, data in zip(found, known, strict=True) if data is None]
+    view.budget.grow(sum(len(memoryview(data)) for data in known if data is not None))
+    runs = {job.run[0]: RunRow.of(job.run) for job in missing if job.run is not None}
+    writer = RunWriter(view, runs.values(), [io for job in missing for io in job.ios])
+
+    def write(job: _Job) -> Raw:
+        run = writer.write(runs[job.run[0]]) if job.run is not None else None
+        inputs, outputs = ([names[root] for root in side] for side in (job.inputs, job.outputs))
+        node = jobs.node_data(jobs.JobRowShown(job.row), inputs, outputs, run)
+        written = Raw(msgspec.json.encode(node))
+        is_small = len(memoryview(written)) <= _KEPT and OMITTED.encode() not in bytes(written)
+        return kept.put(job, written) if is_small and job.can_be_kept else written
+
+    return [write(job) if data is None else data for job, data in zip(found, known, strict=True)]
+
+
+def _dataset_data(
+    view: StoreView, roots: set[int], *, with_tags: bool, brief: bool
+) -> dict[int, DatasetData]:
+    members = datasets.member_rows(view, [*roots])
+    schemas = {} if brief else datasets.schema_ids(view, [*members])
+    tags = datasets.Tags(view, [*members])
+    kept, data, missing = view.contents.nodes, dict[int, DatasetData](), list[int]()
+    keys = {
+        root: (tuple(rows), schemas.get(root), tags.all_of(root), with_tags)
+        for root, rows in members.items()
+    }
+    for root, key in keys.items():
+        known = kept.get(key)
+        if known is None:
+            missing.append(root)
+        else:
+            view.budget.take_columns(len(memoryview(known.fields)))
+            data[root] = known
+    read = view.schemas({schemas[root] for root in missing if root in schemas})
+    shown = datasets.shown_rows(view, {root: members[root] for root in missing})
+    for root, row in shown.items():
+        node = datasets.node_data(row, tags, read.get(schemas.get(root, 0)), with_tags=with_tags)
+        data[root] = kept.put(keys[root], node)
+    return data

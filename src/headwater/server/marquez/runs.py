@@ -1,0 +1,210 @@
+"""Runs, with the dataset versions they read and wrote."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from headwater.openlineage.lifecycle import state_of, tries_of
+from headwater.server.lineage.facets import (
+    FacetBook,
+    Wanted,
+    dataset_facets,
+    job_facets,
+    run_facets,
+)
+from headwater.server.lineage.run_io import Io, IoRow, io_rows, ios_of, version_at
+from headwater.server.lineage.view import StoreView, maybe_moment, moment, uuid_text
+from headwater.server.marquez.responses import Run, RunDataset, RunTry, VersionedName
+from headwater.server.store.rows import NEVER, RunRow, version_of
+from headwater.server.store.run_states import read_reports
+from headwater.server.store.tables import INPUT, OUTPUT
+
+LISTED = "state <> 'DECLARED'"  # rows that stand for job events are no runs
+LATEST = 10  # runs shown with a job
+
+
+def latest_runs(view: StoreView, jobs: list[int], most: int) -> dict[int, list[RunRow]]:
+    """The latest runs of each job, latest first."""
+    rows = view.session.all(
+        "SELECT r.* FROM (SELECT j.id, (SELECT x.created_at FROM run x WHERE x.job = j.id "
+        f"AND x.{LISTED} ORDER BY x.created_at DESC LIMIT 1 OFFSET ?) AS since FROM job j "
+        "WHERE j.id = ANY(?)) e JOIN run r ON r.job = e.id AND r.created_at >= "
+        f"coalesce(e.since, ?) AND r.{LISTED}", most - 1, jobs, NEVER,
+    )  # fmt: skip
+    found: dict[int, list[RunRow]] = {}
+    for row in rows:
+        found.setdefault(row[2], []).append(RunRow.of(row))
+    # Several may have begun when the last of them did.
+    return {
+        job: sorted(runs, key=lambda run: (run.created_at, run.uuid), reverse=True)[:most]
+        for job, runs in found.items()
+    }
+
+
+def latest_rows(view: StoreView, jobs: list[int]) -> dict[int, tuple[Any, ...]]:
+    """The latest run of each job, as its row is stored."""
+    rows = view.session.all(
+        "SELECT r.* FROM job j JOIN run r ON r.id = (SELECT x.id FROM run x WHERE x.job = j.id "
+        f"AND x.{LISTED} ORDER BY x.created_at DESC, x.uuid DESC LIMIT 1) WHERE j.id = ANY(?)",
+        jobs,
+    )
+    return {row[2]: row for row in rows}
+
+
+def run_tries(view: StoreView, row: RunRow) -> list[RunTry]:
+    """The tries of a run, the last as the run itself tells it."""
+    earlier = tries_of(read_reports(view.session, row.id))[:-1]
+    told = [
+        RunTry(state_of(t.ending, True, False), moment(t.started_at), maybe_moment(t.ended_at))
+        for t in earlier
+    ]
+    return [*told, RunTry(row.state, maybe_moment(row.started_at), maybe_moment(row.ended_at))]
+
+
+class RunWriter:
+    """Turns rows of runs into answers; what they need is read for all of them at once."""
+
+    def __init__(
+        self,
+        view: StoreView,
+        runs: Iterable[RunRow],
+        ios: list[IoRow] | None = None,
+        *,
+        of_job: bool = False,
+    ) -> None:
+        self._of_job = of_job
+        rows = list(runs)
+        told = io_rows(view, [row.id for row in rows]) if ios is None else ios
+        self._ios = ios_of(view, told)
+        self._jobs = job_names(view, {row.job for row in rows})
+        self._parents = _parents(view, {row.parent for row in rows if row.parent is not None})
+        self._book = FacetBook(view, self._wanted(rows))
+        self._begun = _begun_below(view, rows)
+        self._implied = _implied_inputs(view, [row for row in rows if row.args is not None])
+
+    def _wanted(self, rows: list[RunRow]) -> Iterator[Wanted]:
+        for row in rows:
+            yield self._facets_of(row)
+            for io in () if self._of_job else (INPUT, OUTPUT):
+                yield from (_own_facets(found, io) for found in self._ios.get((row.id, io), ()))
+
+    def write(self, row: RunRow) -> Run:
+        """A run as an answer."""
+        space, name = self._jobs[row.job]
+        version = VersionedName(space, name, uuid_text(row.version)) if row.version else None
+        is_api = row.args is not None
+        return Run(
+            uuid_text(row.uuid),
+            moment(row.created_at),
+            moment(row.updated_at),
+            maybe_moment(row.nominal_start) if is_api else None,
+            maybe_moment(row.nominal_end) if is_api else None,
+            row.state,
+            maybe_moment(started_at := self._started_at(row)),
+            maybe_moment(row.ended_at),
+            _duration(started_at, row.ended_at),
+            self._args(row),
+            version or self._version_of_ended(row),
+            self._datasets(row, INPUT) or self._implied.get(row.id, []),
+            self._datasets(row, OUTPUT),
+            self._book.get(self._facets_of(row)),
+        )
+
+    def _started_at(self, row: RunRow) -> int | None:
+        """When a run began; one that reported only its end began no later than its children."""
+        begun = self._begun.get(row.id)
+        return row.started_at if begun is None else min(begun, row.started_at or begun)
+
+    def _version_of_ended(self, row: RunRow) -> VersionedName | None:
+        """A run that ended without naming datasets is a version without any."""
+        if row.ended_at is None:
+            return None
+        space, name = self._jobs[row.job]
+        return VersionedName(space, name, uuid_text(empty_version(space, name)))
+
+    def _facets_of(self, row: RunRow) -> Wanted:
+        return job_facets(row.job_facets) if self._of_job else run_facets(row.facets)
+
+    def _datasets(self, row: RunRow, io: int) -> list[RunDataset]:
+        return [
+            RunDataset(
+                VersionedName(*found.name, uuid_text(found.version) if found.version else ""),
+                {} if self._of_job else self._book.get(_own_facets(found, io)),
+            )
+            for found in self._ios.get((row.id, io), ())
+        ]
+
+    def _args(self, row: RunRow) -> dict[str, Any]:
+        if row.args is not None:
+            given: dict[str, Any] = msgspec.json.decode(row.args)
+            return given
+        args: dict[str, Any] = {}
+        if row.parent in self._parents:
+            uuid, space, name = self._parents[row.parent]
+            args = {"run_id": uuid, "name": name, "namespace": space}
+        if row.nominal_start is not None:
+            args["nominal_start_time"] = moment(row.nominal_start)
+        if row.nominal_end is not None:
+            args["nominal_end_time"] = moment(row.nominal_end)
+        return args
+
+
+def _own_facets(found: Io, io: int) -> Wanted:
+    return dataset_facets(found.own, [found.name], own=io == OUTPUT)
+
+
+def empty_version(namespace: str, name: str) -> bytes:
+    """The version of a job that reads and writes nothing."""
+    return version_of(b"", namespace, name, b"")
+
+
+def _duration(started_at: int | None, ended_at: int | None) -> int | None:
+    return None if started_at is None or ended_at is None else (ended_at - started_at) // 1000
+
+
+def _begun_below(view: StoreView, rows: list[RunRow]) -> dict[int, int]:
+    """When the first child began, of runs that reported only their end."""
+    ends = [row.id for row in rows if row.started_at is not None and row.started_at == row.ended_at]
+    found = view.session.all(
+        "SELECT parent, min(started_at) FROM run WHERE parent = ANY(?) GROUP BY parent", ends
+    )
+    return {parent: begun for parent, begun in found if begun is not None}
+
+
+def job_names(view: StoreView, jobs: set[int]) -> dict[int, tuple[str, str]]:
+    """The names of jobs by id."""
+    rows = view.session.all(
+        "SELECT j.id, n.name, j.name FROM job j JOIN namespace n ON n.id = j.namespace "
+        "WHERE j.id = ANY(?)", [*jobs],
+    )  # fmt: skip
+    return {row[0]: (row[1], row[2]) for row in rows}
+
+
+def _parents(view: StoreView, runs: set[int]) -> dict[int | None, tuple[str, str, str]]:
+    if not runs:
+        return {}
+    rows = view.session.all(
+        "SELECT r.id, r.uuid, n.name, j.name FROM run r JOIN job j ON j.id = r.job "
+        "JOIN namespace n ON n.id = j.namespace WHERE r.id = ANY(?)", [*runs],
+    )  # fmt: skip
+    return {row[0]: (uuid_text(row[1]), row[2], row[3]) for row in rows}
+
+
+def _implied_inputs(view: StoreView, rows: list[RunRow]) -> dict[int, list[RunDataset]]:
+    """The inputs of runs made through the API, which name none: those of their job."""
+    implied = {}
+    for row in rows:
+        found = view.session.all(
+            "SELECT DISTINCT d.root, n.name, r.name FROM edge e "
+            "JOIN dataset d ON d.id = e.dataset JOIN dataset r ON r.id = d.root "
+            "JOIN namespace n ON n.id = r.namespace "
+            "WHERE e.job = ? AND e.io = 0 AND e.since <= ? AND e.until > ?",
+            row.job, view.at, view.at,
+        )  # fmt: skip
+        implied[row.id] = [
+            RunDataset(VersionedName(space, name, uuid_text(version)), {})
+            for root, space, name in found
+            if (version := version_at(view, root, row.created_at))
+        ]
+    return implied
