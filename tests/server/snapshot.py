@@ -10,7 +10,7 @@ from headwater.server.lineage.facets import FacetBook, job_facets, run_facets
 from headwater.server.lineage.search import Wanted, search
 from headwater.server.lineage.upstream import runs_upstream
 from headwater.server.lineage.view import StoreView, StoreViews, uuid_text
-from headwater.server.marquez import datasets, graph, jobs
+from headwater.server.marquez import dataset_versions, datasets, graph, jobs
 from headwater.server.marquez.runs import LISTED, RunWriter
 from headwater.server.store.log import read_bodies
 from headwater.server.store.rows import RunRow
@@ -88,7 +88,7 @@ def _datasets(view: StoreView) -> list[tuple[int, str]]:
 def _dataset(view: StoreView, number: int, name: str) -> dict[str, Any]:
     told: dict[str, Any] = {
         f"dataset {name}": datasets.datasets(view, [number]),
-        f"dataset {name}, versions": datasets.list_versions(view, number, 100, 0),
+        f"dataset {name}, versions": dataset_versions.list_versions(view, number, 100, 0),
         f"lineage of {name}": graph.lineage_of_dataset(view, number, 20, graph.GraphOptions()),
     }
     node = NodeId.parse(f"dataset:{name}")

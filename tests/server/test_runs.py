@@ -52,6 +52,7 @@ def test_any_order_of_arrival_gives_the_same_run(api: Api, order: tuple[int, ...
     assert (run["createdAt"], run["updatedAt"]) == (minute(1), minute(3))
     assert (run["startedAt"], run["endedAt"], run["state"]) == (minute(1), minute(3), "COMPLETED")
     assert run["args"] == {"nominal_start_time": minute(0)}
+    assert (run["nominalStartTime"], run["nominalEndTime"]) == (minute(0), None)
     assert set(run["facets"]) == {"nominalTime", "errorMessage"}
     assert [d["datasetVersionId"]["name"] for d in run["inputDatasetVersions"]] == ["b"]
     assert [d["datasetVersionId"]["name"] for d in run["outputDatasetVersions"]] == ["a"]

@@ -155,8 +155,17 @@ class ProgressFacet(Struct, rename="camel"):
     commits: list[CommitProgress] | None = None
 
 
+class OutputStatistics(Struct, rename="camel"):
+    """`outputStatistics`: how much a run wrote."""
+
+    row_count: float | None = None
+    size: float | None = None
+    file_count: float | None = None
+
+
 _LENIENT: dict[str, msgspec.json.Decoder[Any]] = {
     "headwater_progress": msgspec.json.Decoder(ProgressFacet),
+    "outputStatistics": msgspec.json.Decoder(OutputStatistics),
 }
 _STRICT: dict[str, msgspec.json.Decoder[Any]] = {
     "schema": msgspec.json.Decoder(SchemaFacet),

@@ -26,7 +26,7 @@ def io_rows(view: StoreView, runs: list[int]) -> list[IoRow]:
     rows: list[Any] = view.session.all(
         "SELECT io.run, io.io, d.root, "
         "CASE io.io WHEN 1 THEN io.version ELSE (SELECT v.version FROM run_io v "
-        "WHERE v.dataset = io.dataset AND v.io = 1 AND v.since <= io.since "
+        "WHERE v.dataset = io.dataset AND v.io = 1 AND v.since <= io.since AND v.written >= 0 "
         "ORDER BY v.since DESC, v.version DESC LIMIT 1) END, io.own, io.since, io.last "
         "FROM run_io io JOIN dataset d ON d.id = io.dataset WHERE io.run = ANY(?)", runs,
     )  # fmt: skip
@@ -83,8 +83,9 @@ def versions_at(view: StoreView, roots: set[int], at: int) -> dict[int, bytes]:
     """The versions of datasets at a moment."""
     rows = view.session.all(
         "SELECT d.root, io.since, io.version FROM dataset d "
-        "JOIN run_io io ON io.dataset = d.id AND io.io = 1 AND io.since = (SELECT max(x.since) "
-        "FROM run_io x WHERE x.dataset = d.id AND x.io = 1 AND x.since <= ?) "
+        "JOIN run_io io ON io.dataset = d.id AND io.io = 1 AND io.written >= 0 "
+        "AND io.since = (SELECT x.since FROM run_io x WHERE x.dataset = d.id AND x.io = 1 "
+        "AND x.written >= 0 AND x.since <= ? ORDER BY x.since DESC LIMIT 1) "
         "WHERE d.root = ANY(?)", at, [*roots],
     )  # fmt: skip
     written: dict[int, tuple[int, bytes]] = {}

@@ -183,7 +183,8 @@ def _reach(view: StoreView, root: int, begun: int, ended: int, io: int) -> tuple
     which, order = ("since <= ?", "max") if io == OUTPUT else ("since > ?", "min")
     rows = view.session.all(
         f"SELECT {order}(o.since) FROM dataset m JOIN run_io o ON o.dataset = m.id AND o.io = 1 "
-        f"AND o.{which} WHERE m.root = ?", begun if io == OUTPUT else min(ended, FOREVER - 1), root,
+        f"AND o.run <> 0 AND o.written >= 0 AND o.{which} WHERE m.root = ?",
+        begun if io == OUTPUT else min(ended, FOREVER - 1), root,
     )  # fmt: skip
     edge = rows[0][0]
     if io == OUTPUT:

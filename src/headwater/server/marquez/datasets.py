@@ -1,4 +1,4 @@
-"""Datasets and their versions."""
+"""Datasets with everything known of them."""
 
 from collections import Counter
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Raw
 
 from headwater.server.lineage.facets import FacetBook, dataset_facets
-from headwater.server.lineage.run_io import first_read, versions_at
+from headwater.server.lineage.run_io import versions_at
 from headwater.server.lineage.view import (
     IndexedMapping,
     Schema,
@@ -20,13 +20,10 @@ from headwater.server.marquez.responses import (
     ColumnLineage,
     Dataset,
     DatasetData,
-    DatasetVersion,
     InputFieldOf,
     Name,
-    Run,
 )
-from headwater.server.marquez.runs import LISTED, RunWriter
-from headwater.server.store.rows import RunIoRow, RunRow, Said, unpack_said
+from headwater.server.store.rows import Said, unpack_said
 
 _NONE = Raw(b"[]")
 
@@ -175,7 +172,7 @@ class Tags:
         return fields
 
 
-_UNTAGGED = Tags(None, [])
+UNTAGGED = Tags(None, [])
 
 
 def node_data(row: Row, tags: Tags, schema: Schema | None, *, with_tags: bool) -> DatasetData:
@@ -300,96 +297,3 @@ def list_datasets(
     )
     total = view.session.all(f"SELECT count(*) {where}", namespace)[0][0]
     return datasets(view, [row[0] for row in rows]), total
-
-
-_VERSION = (
-    "SELECT io.*, r.uuid, d.root, n.name, d.name, s.digest FROM run_io io "
-    "JOIN dataset d ON d.id = io.dataset JOIN namespace n ON n.id = d.namespace "
-    "JOIN run r ON r.id = io.run LEFT JOIN schema s ON s.id = io.schema "
-)
-
-
-def list_versions(
-    view: StoreView, root: int, limit: int, offset: int
-) -> tuple[list[DatasetVersion], int]:
-    """A page of the versions of a dataset, latest first, and how many there are."""
-    rows = view.session.all(
-        f"{_VERSION} WHERE d.root = ? AND io.io = 1 ORDER BY io.since DESC, io.version DESC "
-        "LIMIT ? OFFSET ?", root, limit, offset,
-    )  # fmt: skip
-    total = view.session.all(
-        "SELECT count(*) FROM run_io io JOIN dataset d ON d.id = io.dataset "
-        "WHERE d.root = ? AND io.io = 1", root,
-    )[0][0]  # fmt: skip
-    first = _first_read_row(view, root)
-    if len(rows) < limit and offset <= total:
-        rows += first
-    return _versions(view, rows), total + len(first)
-
-
-def _first_read_row(view: StoreView, root: int) -> list[Any]:
-    """What was read of a dataset before anybody was seen to write it."""
-    rows = view.session.all(
-        f"{_VERSION} WHERE d.root = ? AND io.io = 0 AND NOT EXISTS (SELECT 1 FROM run_io w "
-        "JOIN dataset x ON x.id = w.dataset WHERE x.root = d.root AND w.io = 1 "
-        "AND w.since <= io.since) AND io.since = (SELECT min(w.since) FROM run_io w "
-        "JOIN dataset x ON x.id = w.dataset WHERE x.root = d.root AND w.io = 0)", root,
-    )  # fmt: skip
-    # Of several at that moment, the one by which `first_read` names the version.
-    rows.sort(key=lambda row: (row[9], row[11], row[12], row[13] or b""))
-    return [(*row[:8], first_read(view, root), *row[9:]) for row in rows[:1]]
-
-
-def find_version(view: StoreView, root: int | None, version: bytes) -> DatasetVersion | None:
-    """A version by its id."""
-    rows = view.session.all(f"{_VERSION} WHERE io.version = ?", version)
-    if not rows and root is not None:
-        rows = [row for row in _first_read_row(view, root) if row[8] == version]
-    return _versions(view, rows[:1])[0] if rows else None
-
-
-def _versions(view: StoreView, rows: list[Any]) -> list[DatasetVersion]:
-    roots = [*{row[10] for row in rows}]
-    shown, tags, current = rows_of(view, roots), Tags(view, roots), schema_ids(view, roots)
-    schemas = view.schemas({row[3] for row in rows if row[3]})
-    ios = [RunIoRow.of(row[:9]) for row in rows]
-    named = zip(ios, rows, strict=True)
-    book = FacetBook(view, [dataset_facets(io.facets, [row[11:13]]) for io, row in named])
-    runs = _runs(view, [io.run for io in ios])
-    return [
-        _version(
-            io,
-            shown[row[10]],
-            row,
-            tags if current.get(row[10]) == io.schema else _UNTAGGED,
-            schemas.get(io.schema),
-            book,
-            runs.get(io.run),
-        )
-        for io, row in zip(ios, rows, strict=True)
-    ]
-
-
-def _version(
-    io: RunIoRow,
-    shown: Row,
-    row: Any,
-    tags: Tags,
-    schema: Schema | None,
-    book: FacetBook,
-    run: Run | None,
-) -> DatasetVersion:
-    digest = row[13] or b""
-    return DatasetVersion(
-        Name(shown.namespace, shown.name), "DB_TABLE", shown.name, shown.name, moment(io.since),
-        uuid_text(io.version or b""), shown.namespace, shown.source,
-        tags.fields(shown.id, schema), tags.of(shown.id), shown.lifecycle, shown.description,
-        uuid_text(digest) if digest else "", run, book.get(dataset_facets(io.facets, [row[11:13]])),
-    )  # fmt: skip
-
-
-def _runs(view: StoreView, ids: list[int]) -> dict[int, Run]:
-    rows = view.session.all(f"SELECT * FROM run WHERE id = ANY(?) AND {LISTED}", ids)
-    runs = [RunRow.of(row) for row in rows]
-    writer = RunWriter(view, runs)
-    return {run.id: writer.write(run) for run in runs}

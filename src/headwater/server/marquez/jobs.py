@@ -8,6 +8,7 @@ from headwater.server.lineage.matching import LIKE, containing
 from headwater.server.lineage.view import StoreView, moment, uuid_text
 from headwater.server.marquez.responses import Job, JobData, JobVersion, Name, Run, VersionedName
 from headwater.server.marquez.runs import LATEST, LISTED, RunWriter, empty_version, latest_runs
+from headwater.server.store.apply_runs import DECLARATION
 from headwater.server.store.rows import RunRow, Said, unpack_said, version_of
 from headwater.server.store.tables import INPUT, OUTPUT
 
@@ -17,6 +18,8 @@ _JOB = (
     "LEFT JOIN job p ON p.id = j.parent LEFT JOIN namespace pn ON pn.id = p.namespace "
 )
 _PLAIN_JOB = _JOB.replace("j.facets", "NULL")
+# Rows of runs, and of job events, that make a version of their job.
+_VERSIONED = f"(version IS NOT NULL OR ended_at IS NOT NULL OR state = '{DECLARATION}')"
 Edges = dict[tuple[int, int], list[Name]]
 
 
@@ -95,21 +98,28 @@ def jobs(view: StoreView, ids: list[int]) -> list[Job]:
     """Jobs with everything known of them, in the order asked for."""
     rows, edges = job_rows(view, ids), edge_names(view, ids)
     latest = latest_runs(view, ids, LATEST)
+    declared = _declared_versions(view, rows, {*ids} - latest.keys())
     book = FacetBook(view, [job_facets(rows[number].facets) for number in ids if number in rows])
     writer = RunWriter(view, [run for number in ids for run in latest.get(number, ())])
     tags = job_tags(view, ids)
     return [
         _job(
             rows[number], edges, [writer.write(run) for run in latest.get(number, ())],
-            book, tags.get(number, []),
+            book, tags.get(number, []), declared.get(number),
         )
         for number in ids
         if number in rows
     ]  # fmt: skip
 
 
-def _job(row: JobRowShown, edges: Edges, runs: list[Run], book: FacetBook, tags: list[str]) -> Job:
-    version = next((run.job_version.version for run in runs if run.job_version), None)
+def _job(
+    row: JobRowShown, edges: Edges, runs: list[Run], book: FacetBook, tags: list[str],
+    declared: tuple[int, bytes] | None,
+) -> Job:  # fmt: skip
+    run = next((run for run in runs if run.job_version), None)
+    version = run.job_version.version if run and run.job_version else None
+    if declared is not None and (run is None or run.created_at <= moment(declared[0])):
+        version = uuid_text(declared[1])
     return Job(
         Name(row.namespace, row.name), row.type, row.name, row.simple_name,
         row.parent[1] if row.parent else None, row.parent_uuid, moment(row.created_at),
@@ -118,6 +128,26 @@ def _job(row: JobRowShown, edges: Edges, runs: list[Run], book: FacetBook, tags:
         runs[0] if runs else None, runs, book.get(job_facets(row.facets)), version, row.labels,
         tags,
     )  # fmt: skip
+
+
+def _declared_versions(
+    view: StoreView, rows: dict[int, JobRowShown], without_runs: set[int]
+) -> dict[int, tuple[int, bytes]]:
+    """Of jobs whose datasets a job event tells, when it did and the version that it makes."""
+    found = view.session.all(
+        "SELECT j.id, r.created_at, r.version FROM job j "
+        "JOIN run r ON r.id IN (j.in_run, j.out_run) "
+        f"WHERE j.id = ANY(?) AND r.state = '{DECLARATION}'", [*rows],
+    )  # fmt: skip
+    found += view.session.all(
+        f"SELECT job, created_at, version FROM run WHERE job = ANY(?) AND state = '{DECLARATION}'",
+        [*without_runs],
+    )
+    latest: dict[int, tuple[int, bytes]] = {}
+    for job, created_at, version in found:
+        told = (created_at, version or empty_version(rows[job].namespace, rows[job].name))
+        latest[job] = max(latest.get(job, told), told)
+    return latest
 
 
 def job_tags(view: StoreView, ids: list[int]) -> dict[int, list[str]]:
@@ -164,12 +194,11 @@ def list_jobs(
 def versions(
     view: StoreView, job: int, version: bytes | None, limit: int, offset: int
 ) -> tuple[list[JobVersion], int]:
-    """Versions of a job, latest first: each is what some of its runs read and wrote."""
+    """Versions of a job, latest first: what some of its runs, or a job event, read and wrote."""
     row = job_rows(view, [job])[job]
     rows = view.session.all(
-        "SELECT version, min(created_at), min(coalesce(ended_at, created_at)), max(created_at) "
-        f"FROM run WHERE job = ? AND {LISTED} AND (version IS NOT NULL OR ended_at IS NOT NULL) "
-        "GROUP BY version", job,
+        "SELECT version, min(created_at), min(coalesce(ended_at, created_at)) FROM run "
+        f"WHERE job = ? AND {_VERSIONED} GROUP BY version", job,
     )  # fmt: skip
     empty = empty_version(row.namespace, row.name)
     told = [(found[0] or empty, *found) for found in rows]
@@ -181,13 +210,12 @@ def versions(
 
 
 def _version(
-    view: StoreView, job: JobRowShown, shown: bytes, version: bytes | None, begun: int,
-    ended: int, latest: int,
-) -> JobVersion:  # fmt: skip
+    view: StoreView, job: JobRowShown, shown: bytes, version: bytes | None, begun: int, ended: int
+) -> JobVersion:
     which, params = ("version = ?", [version]) if version is not None else ("version IS NULL", [])
     rows = view.session.all(
-        f"SELECT * FROM run WHERE job = ? AND {LISTED} AND created_at = ? AND {which} "
-        "ORDER BY uuid DESC LIMIT 1", job.id, latest, *params,
+        f"SELECT * FROM run WHERE job = ? AND {which} AND {_VERSIONED} "
+        f"ORDER BY {LISTED} DESC, created_at DESC, uuid DESC LIMIT 1", job.id, *params,
     )  # fmt: skip
     runs = [RunRow.of(row) for row in rows]
     writer = RunWriter(view, runs, of_job=True)
@@ -201,5 +229,6 @@ def _version(
     text = uuid_text(shown)
     return JobVersion(
         VersionedName(job.namespace, job.name, text), job.name, moment(since), text,
-        job.namespace, job.location, inputs, outputs, run,
+        job.namespace, job.location, inputs, outputs,
+        None if run.state == DECLARATION else run,
     )  # fmt: skip

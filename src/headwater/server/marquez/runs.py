@@ -93,13 +93,12 @@ class RunWriter:
         """A run as an answer."""
         space, name = self._jobs[row.job]
         version = VersionedName(space, name, uuid_text(row.version)) if row.version else None
-        is_api = row.args is not None
         return Run(
             uuid_text(row.uuid),
             moment(row.created_at),
             moment(row.updated_at),
-            maybe_moment(row.nominal_start) if is_api else None,
-            maybe_moment(row.nominal_end) if is_api else None,
+            maybe_moment(row.nominal_start),
+            maybe_moment(row.nominal_end),
             row.state,
             maybe_moment(started_at := self._started_at(row)),
             maybe_moment(row.ended_at),

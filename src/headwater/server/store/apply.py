@@ -6,6 +6,7 @@ that any order of the same events, with any repeats, ends in the same rows.
 
 from headwater.openlineage.events import Event
 from headwater.openlineage.facets import is_streaming, text_of
+from headwater.openlineage.lifecycle import RunState
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.apply_datasets import DatasetApplier, renamed
 from headwater.server.store.apply_runs import RunApplier
@@ -13,6 +14,7 @@ from headwater.server.store.edges import update_edges
 from headwater.server.store.rows import JobRow, Stamp, hear, is_latest
 from headwater.server.store.tables import DECLARED, INPUT, OUTPUT
 from headwater.server.store.unit import Unit
+from headwater.server.store.written import settle_written
 
 
 class Applier:
@@ -47,6 +49,8 @@ class Applier:
         self._runs.speak(run, event)
         for change in changes:
             update_edges(self.unit, home, run, change)
+        if event.outputs and run.state == RunState.FAILED:
+            settle_written(self.unit, run)
         if any(change.named for change in changes):
             run.version = self._runs.version(home, run)
         # What was out of order was written on the way, and these changed since.

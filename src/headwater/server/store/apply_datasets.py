@@ -26,7 +26,11 @@ from headwater.server.store.rows import (
 from headwater.server.store.spans import SCHEMAS
 from headwater.server.store.tables import INPUT, OUTPUT
 from headwater.server.store.unit import Unit
+from headwater.server.store.written import PROGRESS, UNKNOWN, WRITTEN, reports_data
 
+NO_RUN = 0  # the run of versions that dataset events tell
+# What makes a dataset event a version of its dataset, beside a schema.
+_VERSION_FACETS = {"version", "datasetVersion", "lifecycleStateChange"}
 _EARLIER = "UPDATE run_io SET since = ? WHERE run = ? AND io = ? AND dataset = ? AND schema = ?"
 
 
@@ -63,6 +67,8 @@ class DatasetApplier:
                 if is_new or is_earlier:
                     named[row.id] = event.time
                 renamed = renamed or is_earlier
+            elif schema is not None or _VERSION_FACETS & part.facets.keys():
+                self._declare(row.id, schema or 0, part, stamp)
         for dataset, (schema, mapping) in touched.items():
             self._touch(dataset, io, stamp, job, run, schema, mapping)
         return Change(io, named, renamed, before)
@@ -109,25 +115,42 @@ class DatasetApplier:
     ) -> tuple[bool, bool]:
         """Note that the run named a dataset; whether that is new, whether earlier than known."""
         ios, time = self.unit.ios(run.id), stamp[0]
-        row = ios.get((io, dataset, schema))
         named = self.unit.named(run.id)
         before = named.get((io, dataset))
         named[io, dataset] = time if before is None else min(time, before)
+        row = ios.get((io, dataset, schema))
         if row is None:
             row = ios[io, dataset, schema] = RunIoRow(run.id, io, dataset, schema, time, time)
-            if io == OUTPUT:
-                digest = schema_digest(self.unit, schema)
-                place = self.rules.resolve(part.namespace)
-                row.version = version_of(run.uuid, place, part.name, digest)
+            row.version = self._version(run.uuid, part, schema) if io == OUTPUT else None
+        if io == OUTPUT and row.written != WRITTEN:
+            is_written = PROGRESS in run.facets or reports_data(part.facets, part.own)
+            row.written = WRITTEN if is_written else UNKNOWN
+        self._observe_io(row, part, stamp)
+        return before is None, before is not None and time < before
+
+    def _declare(self, dataset: int, schema: int, part: DatasetPart, stamp: Stamp) -> None:
+        """Note the version that a dataset event tells; one that repeats a schema is the same."""
+        row, time = self.unit.declared_version(dataset, schema), stamp[0]
+        if row is None:
+            row = RunIoRow(NO_RUN, OUTPUT, dataset, schema, time, time)
+            row.version = self._version(b"", part, schema)
+            self.unit.declared[dataset, schema] = row
+        self._observe_io(row, part, stamp)
+
+    def _observe_io(self, row: RunIoRow, part: DatasetPart, stamp: Stamp) -> None:
+        key, time = (row.run, row.io, row.dataset, row.schema), stamp[0]
         if time < row.since:
             row.since = time
-            self.unit.session.run(_EARLIER, time, run.id, io, dataset, schema)
+            self.unit.session.run(_EARLIER, time, *key)
         row.last = max(row.last, time)
         hear(row.facets, part.facets, stamp)
         if part.own:
             hear(row.own, part.own, stamp)
-        self.unit.changed_ios[run.id, io, dataset, schema] = row
-        return before is None, before is not None and time < before
+        self.unit.changed_ios[key] = row
+
+    def _version(self, run: bytes, part: DatasetPart, schema: int) -> bytes:
+        place = self.rules.resolve(part.namespace)
+        return version_of(run, place, part.name, schema_digest(self.unit, schema))
 
     def _touch(
         self,

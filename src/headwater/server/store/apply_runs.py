@@ -21,6 +21,7 @@ from headwater.server.store.run_states import LAPSE, report_state, settle_state
 from headwater.server.store.run_trees import end_above
 from headwater.server.store.tables import INPUT, OUTPUT
 from headwater.server.store.unit import Unit
+from headwater.server.store.written import PROGRESS, note_progress, settle_written
 
 _LONGEST_LEASE = 100 * 365 * 86_400  # seconds; what is longer never runs out
 _SET_PARENT = "UPDATE run SET first_parent = ? WHERE id = ?"
@@ -43,7 +44,7 @@ class RunApplier:
         newest = self.unit.next_id["run"]
         run = self.unit.run(event.run, job.id, *stamp[:2])
         before = (run.state, run.ended_at) if run.own else None
-        last = run.updated_at
+        last, had_progress = run.updated_at, PROGRESS in run.facets
         if not run.own:
             run.own, run.job = True, job.id
             self._set_first_parent(run, event, is_new=run.id >= newest)
@@ -62,6 +63,8 @@ class RunApplier:
         hear(run.job_facets, event.job_facets, stamp)
         if hear(run.facets, event.run_facets, stamp):
             self._run_facets(run, event, stamp)
+        if not had_progress and PROGRESS in run.facets:
+            note_progress(self.unit, run)
         if "parent" in event.run_facets:
             self._parent(run, event, stamp, job)
         if LAPSE in event.run_facets:
@@ -72,6 +75,8 @@ class RunApplier:
         settle_state(run, end_above(self.unit, run))
         if (run.state, run.ended_at) != before:
             self.unit.ended.add(run.id)
+            if before is not None and RunState.FAILED in (run.state, before[0]):
+                settle_written(self.unit, run)
         if run.parent is not None:
             self.unit.parents.add(run.parent)
         if "headwater_progress" in event.run_facets:

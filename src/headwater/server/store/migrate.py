@@ -1,7 +1,8 @@
 """Brings a store's tables up to the version this code expects.
 
 A migration is a script `NUMBER_name.sql`, and beside it `NUMBER_name.DIALECT.sql` where the
-databases differ by more than a few words. One that was released is never changed.
+databases differ by more than a few words. One that was released is never changed. What it cannot
+say in SQL is in `upgrades`.
 """
 
 import logging
@@ -10,11 +11,13 @@ from time import monotonic, sleep
 
 from headwater.errors import StoreTooNew, StoreUnreachable, UpgradeBlocked
 from headwater.server.store.database import Database, Session
+from headwater.server.store.upgrades import add_declared_versions
 
 _NOTICE_AFTER = 3.0  # seconds of waiting for another server, after which it is logged
 _POLL_EVERY = 0.1
 _log = logging.getLogger(__name__)
 _SCRIPTS = Path(__file__).parent / "migrations"
+_FILLS = {5: add_declared_versions}  # what is done after a script in a store that holds events
 _WORDS = {
     "sqlite": (("{id}", "INTEGER PRIMARY KEY"), ("{bytes}", "BLOB"), ("{by_key}", "WITHOUT ROWID")),
     "postgresql": (
@@ -80,6 +83,8 @@ def _upgrade(session: Session, store: str, newest: int) -> None:
         if reached < version <= newest and kinds in ([], [f".{session.dialect}"]):
             for statement in path.read_text().split(";\n"):
                 session.run(_worded(statement, session.dialect))
+            if reached > 0 and version in _FILLS:
+                _FILLS[version](session)
             session.run("INSERT INTO migration VALUES (?) ON CONFLICT DO NOTHING", version)
 
 

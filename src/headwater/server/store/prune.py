@@ -112,7 +112,7 @@ class _Ios:
         self._reads: dict[int, list[tuple[int, int]]] = {}
         rows = session.all(
             "SELECT d.root, io.io, io.since, io.run FROM run_io io "
-            "JOIN dataset d ON d.id = io.dataset ORDER BY io.since"
+            "JOIN dataset d ON d.id = io.dataset WHERE io.written >= 0 ORDER BY io.since"
         )
         for dataset, io, since, run in rows:
             if io == 1:

@@ -193,7 +193,9 @@ def group_of(run: bytes, first_parent: bytes | None) -> bytes:
 class RunIoRow(Struct):
     """A dataset that a run read or wrote, with one schema (0: none was told).
 
-    An output with each schema is a version of its dataset.
+    An output with each schema is a version of its dataset. What a dataset event tells is a version
+    that no run (0) wrote. `written` is -1 where the run failed and reported no data, 1 where it
+    reported some.
     """
 
     run: int
@@ -205,16 +207,18 @@ class RunIoRow(Struct):
     facets: Said = {}
     own: Said = {}
     version: bytes | None = None
+    written: int = 0
 
     @classmethod
     def of(cls, row: tuple[Any, ...]) -> "RunIoRow":
         """Read a row."""
-        fields: Any = (*row[:6], unpack_said(row[6]), unpack_said(row[7]), row[8])
+        fields: Any = (*row[:6], unpack_said(row[6]), unpack_said(row[7]), *row[8:])
         return cls(*fields)
 
     def row(self) -> tuple[Any, ...]:
         """Write a row."""
-        return (*astuple(self)[:6], pack_said(self.facets), pack_said(self.own), self.version)
+        fields = astuple(self)
+        return (*fields[:6], pack_said(self.facets), pack_said(self.own), *fields[8:])
 
 
 def version_of(run: bytes, namespace: str, name: str, schema: bytes) -> bytes:

@@ -49,6 +49,7 @@ class Unit:
         self.new_runs: set[bytes] = set()  # looked for, and not in the store
         self.run_ios: dict[int, dict[tuple[int, int, int], RunIoRow]] = {}
         self.run_named: dict[int, dict[tuple[int, int], int]] = {}
+        self.declared: dict[tuple[int, int], RunIoRow] = {}
         self.sources: dict[str, tuple[Any, ...]] = {}
         self.contents: dict[tuple[str, bytes], int] = {}
         self.field_names: dict[str, int] = {}
@@ -304,6 +305,18 @@ class Unit:
             rows = self.session.all("SELECT * FROM run_io WHERE run = ?", run)
             known = self.run_ios[run] = {(r[1], r[2], r[3]): RunIoRow.of(r) for r in rows}
         return known
+
+    def declared_version(self, dataset: int, schema: int) -> RunIoRow | None:
+        """The version of a dataset that dataset events tell with a schema."""
+        row = self.declared.get((dataset, schema))
+        if row is None and not self.is_ours("dataset", dataset):
+            rows = self.session.all(
+                "SELECT * FROM run_io WHERE run = 0 AND io = 1 AND dataset = ? AND schema = ?",
+                dataset, schema,
+            )  # fmt: skip
+            if rows:
+                row = self.declared[dataset, schema] = RunIoRow.of(rows[0])
+        return row
 
     def named(self, run: int) -> dict[tuple[int, int], int]:
         """When a run first named a dataset, by (io, dataset)."""

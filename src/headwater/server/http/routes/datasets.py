@@ -15,7 +15,7 @@ from headwater.server.http.errors import BadRequest, NotFound
 from headwater.server.http.limited_events import ingest_reported
 from headwater.server.http.parameters import Limit, Offset, PathText
 from headwater.server.lineage.view import StoreView, uuid_bytes
-from headwater.server.marquez import datasets
+from headwater.server.marquez import dataset_versions, datasets
 from headwater.server.marquez.responses import Dataset, DatasetVersion
 from headwater.server.service import Service
 from headwater.server.store import changes
@@ -102,7 +102,9 @@ class Datasets(Controller):
         """List the versions of a dataset, latest first."""
         with service.open_view() as view:
             number = dataset_of(view, namespace, name)
-            found, total = datasets.list_versions(view, number, bounded(limit), bounded(offset))
+            found, total = dataset_versions.list_versions(
+                view, number, bounded(limit), bounded(offset)
+            )
             return answer({"versions": found, "totalCount": total})
 
     @get(f"{_ONE}/versions/{{version:str}}", opt=READS_PATH, sync_to_thread=True)
@@ -115,7 +117,7 @@ class Datasets(Controller):
             raise BadRequest(detail="HTTP 404 Not Found", status_code=404)
         with service.open_view() as view:
             number = dataset_of(view, namespace, name)
-            found: DatasetVersion | None = datasets.find_version(view, number, wanted)
+            found: DatasetVersion | None = dataset_versions.find_version(view, number, wanted)
         if found is None:
             raise NotFound("Dataset version", version)
         return answer(found)

@@ -36,7 +36,7 @@ from headwater.server.lineage.upstream import runs_upstream
 from headwater.server.lineage.view import NOW, StoreView, uuid_bytes
 from headwater.server.lineage.walk import EVER, PastWalk, past_graph
 from headwater.server.marquez import graph
-from headwater.server.marquez.datasets import find_version
+from headwater.server.marquez.dataset_versions import find_version
 from headwater.server.marquez.responses import Graph
 from headwater.server.service import Service
 from headwater.server.store.log import body_sizes, in_parts
