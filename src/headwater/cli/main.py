@@ -18,6 +18,7 @@ from headwater.cli.jobs import job, worker
 from headwater.cli.keys import key
 from headwater.cli.lineage import lineage
 from headwater.cli.output import err, visible
+from headwater.cli.records import reached
 from headwater.cli.runs import runs
 from headwater.cli.search import search
 from headwater.cli.server import server
@@ -55,7 +56,7 @@ def _root(
     """Hold the options of the bare command."""
 
 
-for command in (lineage, impact, origin, diff, runs, events, search, watch):
+for command in (lineage, impact, origin, reached, diff, runs, events, search, watch):
     app.command(rich_help_panel="Lineage", cls=Command)(command)
 app.command(rich_help_panel="Server", cls=Command)(server)
 app.add_typer(key, rich_help_panel="Server")

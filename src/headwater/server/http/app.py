@@ -42,6 +42,7 @@ from headwater.server.http.routes.lineage import Lineage
 from headwater.server.http.routes.listing import Listing
 from headwater.server.http.routes.overview import Overview
 from headwater.server.http.routes.pipelines import Pipelines
+from headwater.server.http.routes.reached import Reached
 from headwater.server.http.routes.resolve import Resolve
 from headwater.server.http.routes.run_lineage import RunLineage
 from headwater.server.http.routes.runs import Runs
@@ -82,6 +83,7 @@ _HANDLERS = (
     Lineage,
     History,
     Impact,
+    Reached,
     Overview,
     Streams,
     Listing,

@@ -33,6 +33,13 @@ NodeLimit = Annotated[
 Offset = Annotated[
     int, QueryParameter(ge=0, le=_MOST_OFFSET, description="Number of results to skip")
 ]
+Partition = Annotated[int, QueryParameter(ge=0, le=2**31 - 1, description="A Kafka partition")]
+FirstOffset = Annotated[
+    int, QueryParameter(name="firstOffset", ge=0, le=2**62, description="The first record")
+]
+LastOffset = Annotated[
+    int, QueryParameter(name="lastOffset", ge=0, le=2**62, description="The last record")
+]
 Depth = Annotated[
     int, QueryParameter(ge=-_MOST_DEPTH, le=_MOST_DEPTH, description="Maximum distance")
 ]

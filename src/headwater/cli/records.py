@@ -1,0 +1,89 @@
+"""`headwater reached`: what records of a topic went into."""
+
+import re
+from typing import Annotated, Any
+
+import typer
+
+from headwater.cli.options import DEFAULT_SERVER, AsJson, Server
+from headwater.errors import UsageError
+
+_OFFSETS = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
+_SHOWN = 3  # snapshots of a dataset; --json has more
+
+
+def reached(
+    topic: Annotated[
+        str, typer.Argument(metavar="TOPIC", help="A topic such as topic:orders, or a node id.")
+    ],
+    offsets: Annotated[
+        str, typer.Option("--offsets", metavar="FIRST-LAST", help="The records, such as 1000-2000.")
+    ],
+    partition: Annotated[
+        int, typer.Option("--partition", min=0, metavar="P", help="Their partition.")
+    ] = 0,
+    as_json: AsJson = False,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Show what records of a topic reached, in the order in which to run jobs again."""
+    from headwater.cli.client import Client
+    from headwater.cli.output import write_json
+    from headwater.cli.resolve import resolve
+
+    match = _OFFSETS.fullmatch(offsets)
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+    if last < first:
+        raise UsageError(f"--offsets {offsets} is no range", hint="Give a range such as 1000-2000")
+    with Client(server) as client:
+        found = resolve(client, topic)
+        told = client.ask(
+            "reached", nodeId=f"{found.kind}:{found.rest}", partition=partition,
+            firstOffset=first, lastOffset=last,
+        )  # fmt: skip
+    (write_json if as_json else _write)(told)
+
+
+def _write(told: dict[str, Any]) -> None:
+    from headwater.cli.output import note, state_text, write_table
+
+    if not told["jobs"]:
+        note("no job has reported that it read these records")
+        return
+    rows = []
+    for job in told["jobs"]:
+        last = job["runs"][-1]
+        job_cells = [
+            str(job["step"]), job["name"], _runs(job), state_text(last["state"]),
+            "exact" if job["exact"] else "superset",
+        ]  # fmt: skip
+        outputs = [[one["name"], one["since"], _snapshots(one)] for one in job["outputs"]]
+        for number, output in enumerate(outputs or [["-", last["since"], "-"]]):
+            rows.append([*(job_cells if number == 0 else [""] * len(job_cells)), *output])
+    write_table(["STEP", "JOB", "RUNS", "STATE", "RECORDS", "OUTPUT", "SINCE", "SNAPSHOTS"], rows)
+    for reason, jobs in _reasons(told["jobs"]).items():
+        note(f"{', '.join(jobs)}: {reason}")
+    if not told["complete"]:
+        note("there are more runs than are followed: the list is not complete")
+
+
+def _runs(job: dict[str, Any]) -> str:
+    """How many runs, and of one run which batches."""
+    first, last = job["runs"][0]["firstBatch"], job["runs"][-1]["lastBatch"]
+    if job["runCount"] > 1 or first is None:
+        return str(job["runCount"])
+    return f"1, batch {first}" if first == last else f"1, batches {first} to {last}"
+
+
+def _snapshots(output: dict[str, Any]) -> str:
+    listed, more = output["snapshots"][:_SHOWN], output["snapshotCount"] - _SHOWN
+    return ", ".join([*listed, *([f"{more} more"] if more > 0 else [])]) or "-"
+
+
+def _reasons(jobs: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """Why records are not known exactly, with the jobs of which that is said."""
+    found: dict[str, dict[str, None]] = {}
+    for job in jobs:
+        for run in job["runs"]:
+            if run["reason"]:
+                found.setdefault(run["reason"], {})[job["name"]] = None
+    return {reason: [*names] for reason, names in found.items()}

@@ -1,0 +1,47 @@
+"""What records of a Kafka topic reached."""
+
+from litestar import Controller, Response, get
+
+from headwater.openlineage.names import NodeKind
+from headwater.server.http.access import READS_NODE
+from headwater.server.http.common import answer, name_of
+from headwater.server.http.errors import BadRequest, NotFound
+from headwater.server.http.parameters import FirstOffset, LastOffset, Node, Partition
+from headwater.server.http.routes.history import parse_node
+from headwater.server.lineage.reached import reached
+from headwater.server.service import Service
+
+
+class Reached(Controller):
+    """Records, followed through commits, snapshots and runs."""
+
+    tags = ("Lineage",)
+    path = "/api/v1"
+
+    @get("/reached", opt=READS_NODE, sync_to_thread=True)
+    def get_reached(
+        self,
+        service: Service,
+        node_id: Node,
+        partition: Partition,
+        first_offset: FirstOffset,
+        last_offset: LastOffset,
+    ) -> Response[bytes]:
+        """List the jobs, runs, snapshots and datasets that records of a topic reached.
+
+        Jobs are in the order in which to run them again.
+        """
+        node = parse_node(node_id)
+        if node.kind is not NodeKind.DATASET:
+            raise BadRequest(detail="records are followed from a topic: dataset:NAMESPACE:NAME")
+        if last_offset < first_offset:
+            raise BadRequest(detail="lastOffset must not be before firstOffset")
+        with service.open_view() as view:
+            root = view.find_dataset(node)
+            if root is None:
+                raise NotFound("Dataset", name_of(node))
+            found = reached(view, root, str(partition), first_offset, last_offset + 1)
+        return answer({
+            "nodeId": node_id, "partition": partition, "firstOffset": first_offset,
+            "lastOffset": last_offset, "complete": found.is_complete, "jobs": found.jobs,
+        })  # fmt: skip

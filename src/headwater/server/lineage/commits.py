@@ -1,0 +1,167 @@
+"""What a streaming run committed of the records of a topic, found by offset.
+
+A run reads each partition in order, so that the report on an offset is found by halving the time
+that the run took, and not by reading all its reports.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from headwater.errors import AnswerTooLarge
+from headwater.openlineage.facets import CommitProgress, ProgressFacet, positions
+from headwater.server.lineage.run_lineage import progress_of
+from headwater.server.lineage.view import StoreView
+from headwater.server.store.rows import RunRow
+
+_CLOSE = 1_000_000  # microseconds from which on reports are read one after the other
+_PAGE = 5  # reports that are read at once
+_SNAPSHOTS = (
+    "SELECT s.id FROM event e JOIN snapshot s ON s.seq = e.seq AND s.run = e.run "
+    "WHERE e.run = ? AND e.time > ? AND e.time < ? ORDER BY e.time, e.seq"
+)
+
+
+class Records(NamedTuple):
+    """Records of one partition: from the first offset up to the last, which is not included."""
+
+    topics: frozenset[str]  # the names of the topic
+    partition: str
+    first: int
+    last: int
+
+
+class Committed(NamedTuple):
+    """What a run reported of some records."""
+
+    since: int  # when it had not yet read any of them
+    batches: list[int]
+    snapshots: list[str]
+    is_stateful: bool
+    is_per_commit: bool  # otherwise all that was committed between two reports is told together
+
+
+class _Report(NamedTuple):
+    after: int  # when the run had reported before
+    at: int
+    facet: ProgressFacet
+
+
+def committed(view: StoreView, run: RunRow, records: Records) -> Committed | None:
+    """What the run committed of the records; None where it read none of them."""
+    first = next(_reports(view, run, _before(view, run, records, records.first), records), None)
+    if first is None:
+        return None
+    last = first
+    for report in _reports(
+        view, run, max(first.at, _before(view, run, records, records.last)), records
+    ):
+        last = report
+    between = view.session.all(_SNAPSHOTS, run.id, first.at, last.at)
+    edges = [first] if first.at == last.at else [first, last]
+    told = [_snapshots(report.facet, records) for report in edges]
+    told.insert(1, [row[0] for row in between])
+    facets = [report.facet for report in edges]
+    return Committed(
+        first.after,
+        [c.batch for facet in facets for c in _holding(facet, records) if c.batch is not None],
+        [*dict.fromkeys(id_ for ids in told for id_ in ids)],
+        any(facet.watermark is not None or facet.state_rows for facet in facets),
+        all(_holding(facet, records) for facet in facets),
+    )
+
+
+def snapshots_since(view: StoreView, run: RunRow, since: int) -> list[str]:
+    """The snapshots that a run told of after a time."""
+    rows = view.session.all(_SNAPSHOTS, run.id, since, run.updated_at + 1)
+    return [*dict.fromkeys(row[0] for row in rows)]
+
+
+def _reports(view: StoreView, run: RunRow, since: int, records: Records) -> Iterator[_Report]:
+    """The reports in which the run read any of the records, from a time on."""
+    after = since
+    for at, facet in _each(view, run, since):
+        spans = [*_spans(facet, records)]
+        if spans and min(start for start, _ in spans) >= records.last:
+            return
+        if any(start < records.last and end > records.first for start, end in spans):
+            yield _Report(after, at, facet)
+        after = at if spans else after
+
+
+def _before(view: StoreView, run: RunRow, records: Records, offset: int) -> int:
+    """A time shortly before the run read an offset, and at which it had not."""
+    low, high = run.created_at, run.updated_at
+    while high - low > _CLOSE:
+        middle = (low + high) // 2
+        at, end = _position(view, run, middle, records)
+        if end is None or end > offset:
+            high = middle
+        else:
+            low = max(at, middle)
+    return low
+
+
+def _position(view: StoreView, run: RunRow, since: int, records: Records) -> tuple[int, int | None]:
+    """How far the run was in the partition by its first report at a time or later."""
+    for at, facet in _each(view, run, since):
+        ends = [end for _, end in _spans(facet, records)]
+        if ends:
+            return at, max(ends)
+    return since, None
+
+
+def _each(view: StoreView, run: RunRow, since: int) -> Iterator[tuple[int, ProgressFacet]]:
+    """Time and content of a run's reports from a time on.
+
+    Raises: AnswerTooLarge, when the answer may open no more events.
+    """
+    place = (since, -1)
+    while True:
+        rows = view.session.all(
+            "SELECT time, seq FROM event WHERE run = ? AND (time, seq) > (?, ?) "
+            "ORDER BY time, seq LIMIT ?", run.id, *place, _PAGE,
+        )  # fmt: skip
+        times = {seq: time for time, seq in rows}
+        for seq, body in view.bodies([*times]):
+            if body is None:
+                raise AnswerTooLarge
+            facet = progress_of(body)
+            if facet is not None:
+                yield times[seq], facet
+        if len(rows) < _PAGE:
+            return
+        place = rows[-1]
+
+
+def _snapshots(facet: ProgressFacet, records: Records) -> list[str]:
+    holding = _holding(facet, records)
+    if not holding:
+        return facet.snapshots or []
+    return [commit.snapshot for commit in holding if commit.snapshot]
+
+
+def _holding(facet: ProgressFacet, records: Records) -> list[CommitProgress]:
+    """The commits of a report that hold any of the records."""
+    return [
+        commit
+        for commit in facet.commits or ()
+        if any(s < records.last and e > records.first for s, e in _of_commit(commit, records))
+    ]
+
+
+def _of_commit(commit: CommitProgress, records: Records) -> Iterator[tuple[int, int]]:
+    for topic in records.topics:
+        span = (commit.offsets or {}).get(topic, {}).get(records.partition)
+        if span is not None:
+            yield span[0] or 0, span[1]
+
+
+def _spans(facet: ProgressFacet, records: Records) -> Iterator[tuple[int, int]]:
+    """From where to where a report tells that the partition was read."""
+    for source in facet.sources or ():
+        begun = {place[:2]: place[2] for place in positions(source.start_offset)}
+        for topic, partition, end in positions(source.end_offset):
+            if topic in records.topics and partition == records.partition:
+                yield begun.get((topic, partition), 0), end
+    for commit in facet.commits or ():
+        yield from _of_commit(commit, records)

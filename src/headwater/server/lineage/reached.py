@@ -1,0 +1,270 @@
+"""What records of a topic reached: commits, tables, topics and the runs that computed from them.
+
+The jobs that read the topic tell which offsets each of their commits holds. Behind these, a run
+that tells the snapshot it read is known to have read them or not; of other runs only the time
+tells. What is not exact may hold more than the records, never less.
+"""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from headwater.openlineage.names import DatasetName, JobName
+from headwater.server.lineage.commits import Committed, Records, committed, snapshots_since
+from headwater.server.lineage.read_versions import SnapshotOrder, versions_told
+from headwater.server.lineage.run_io import dataset_names
+from headwater.server.lineage.view import StoreView, moment, uuid_text
+from headwater.server.marquez.runs import LISTED, job_names
+from headwater.server.store.rows import RunRow
+from headwater.server.store.tables import INPUT, OUTPUT
+
+_MOST_RUNS = 5_000  # that are looked at
+_LISTED_SNAPSHOTS = _LISTED_RUNS = 100
+
+_STATE = "it keeps state: later commits may hold the records as well"
+_EVENTS = "its reports tell the offsets of several commits together"
+_TIME = "which records it read is not reported: it ran after they had been written"
+
+
+class ReachedRun(Struct, rename="camel", gc=False):
+    """A run that read the records, or may have."""
+
+    run_id: str
+    state: str
+    since: datetime
+    first_batch: int | None
+    last_batch: int | None
+    exact: bool
+    reason: str | None
+
+
+class ReachedOutput(Struct, rename="camel", gc=False):
+    """A dataset that holds the records or what was computed from them, since when."""
+
+    node_id: str
+    namespace: str
+    name: str
+    since: datetime
+    snapshots: list[str]
+    snapshot_count: int
+
+
+class ReachedJob(Struct, rename="camel", gc=False):
+    """A job whose runs read the records, in the order in which to run things again."""
+
+    node_id: str
+    namespace: str
+    name: str
+    step: int
+    exact: bool
+    run_count: int
+    runs: list[ReachedRun]
+    outputs: list[ReachedOutput]
+
+
+class Reached(NamedTuple):
+    """Everything that the records reached, unless it was too much."""
+
+    jobs: list[ReachedJob]
+    is_complete: bool
+
+
+class _Arrival(Struct):
+    """Since when a dataset may hold the records, and the snapshots of it that do."""
+
+    since: int
+    snapshots: dict[str, None] = {}
+
+
+class _Visit(NamedTuple):
+    """A run that read the records: since when, what it made of them, and why that is not exact."""
+
+    run: RunRow
+    since: int
+    outputs: dict[int, list[str]]  # dataset → its snapshots
+    batches: list[int]
+    reason: str | None
+
+
+def reached(view: StoreView, root: int, partition: str, first: int, last: int) -> Reached:
+    """Follow the records of a topic's partition from one offset up to another."""
+    members = {row[0] for row in view.session.all("SELECT id FROM dataset WHERE root = ?", root)}
+    names = [name for _, name in dataset_names(view, members).values()]
+    walk = _Walk(view)
+    walk.enter(root, Records(frozenset(names), partition, first, last))
+    while walk.follow():
+        pass
+    return Reached(walk.told(), walk.is_complete)
+
+
+class _Walk:
+    """A walk from dataset to dataset, by the runs between them."""
+
+    def __init__(self, view: StoreView) -> None:
+        self._view = view
+        self._arrivals: dict[int, _Arrival] = {}
+        self._waiting: dict[int, None] = {}
+        self._visits: dict[int, _Visit] = {}
+        self._read: dict[int, set[int]] = {}  # job → the datasets by which it is reached
+        self.is_complete = True
+
+    def enter(self, root: int, records: Records) -> None:
+        """Begin with the runs that read the topic, by the offsets that they report."""
+        self._arrivals[root] = _Arrival(0)
+        for run in self._readers(root, 0):
+            told = committed(self._view, run, records)
+            if told is not None:
+                self._visit(_by_offsets(self._view, run, told), root)
+
+    def follow(self) -> bool:
+        """Go on from one dataset; whether there was any left."""
+        if not self._waiting:
+            return False
+        root = next(iter(self._waiting))
+        del self._waiting[root]
+        arrival = self._arrivals[root]
+        runs = self._readers(root, arrival.since)
+        read = versions_told(self._view, root, INPUT, [run.id for run in runs])
+        holds = SnapshotOrder(self._view, arrival.snapshots).holds(read.values())
+        for run in runs:
+            has_read = holds.get(read.get(run.id, ""))
+            if has_read is not False:
+                since = max(arrival.since, run.created_at)
+                made = snapshots_since(self._view, run, since - 1)
+                outputs = _outputs(self._view, run, made)
+                self._visit(_Visit(run, since, outputs, [], None if has_read else _TIME), root)
+        return True
+
+    def _visit(self, visit: _Visit, root: int) -> None:
+        self._read.setdefault(visit.run.job, set()).add(root)
+        known = self._visits.get(visit.run.id)
+        if known is not None and known.since <= visit.since:
+            return
+        if known is None and len(self._visits) >= _MOST_RUNS:
+            self.is_complete = False
+            return
+        self._visits[visit.run.id] = visit
+        for written, snapshots in visit.outputs.items():
+            arrival = self._arrivals.get(written)
+            if arrival is None or visit.since < arrival.since:
+                arrival = self._arrivals.setdefault(written, _Arrival(visit.since))
+                arrival.since = visit.since
+                self._waiting[written] = None
+            arrival.snapshots.update(dict.fromkeys(snapshots))
+
+    def _readers(self, root: int, since: int) -> list[RunRow]:
+        """The runs that read a dataset at a time or later, earliest first."""
+        rows = self._view.session.all(
+            "SELECT r.* FROM run r WHERE r.id IN (SELECT io.run FROM dataset d "
+            "JOIN run_io io ON io.dataset = d.id AND io.io = ? WHERE d.root = ?) "
+            f"AND r.{LISTED} AND (r.ended_at IS NULL OR r.ended_at >= ?) "
+            "ORDER BY r.created_at, r.uuid LIMIT ?", INPUT, root, since, _MOST_RUNS + 1,
+        )  # fmt: skip
+        if len(rows) > _MOST_RUNS:
+            self.is_complete = False
+        return [RunRow.of(row) for row in rows[:_MOST_RUNS]]
+
+    def told(self) -> list[ReachedJob]:
+        """The jobs in the order in which to run them again."""
+        by_job: dict[int, list[_Visit]] = {}
+        for visit in self._visits.values():
+            by_job.setdefault(visit.run.job, []).append(visit)
+        names = job_names(self._view, {*by_job})
+        steps = self._steps(by_job)
+        found = [self._job(names[job], steps[job], by_job[job]) for job in by_job]
+        return sorted(found, key=lambda job: (job.step, job.node_id))
+
+    def _steps(self, by_job: dict[int, list[_Visit]]) -> dict[int, int]:
+        """The step of each job, after those of all jobs that write what it read.
+
+        In a circle the job that the records reached first comes first.
+        """
+        since = {job: min(visit.since for visit in visits) for job, visits in by_job.items()}
+        writers: dict[int, set[int]] = {}
+        for job, visits in by_job.items():
+            for root in {root for visit in visits for root in visit.outputs}:
+                writers.setdefault(root, set()).add(job)
+        before = {
+            job: {w for root in self._read[job] for w in writers.get(root, ())} - {job}
+            for job in by_job
+        }
+        after: dict[int, list[int]] = {}
+        for job, others in before.items():
+            for other in others:
+                after.setdefault(other, []).append(job)
+        left = {job: len(others) for job, others in before.items()}
+        ready = [job for job, number in left.items() if not number]
+        rest = iter(sorted(by_job, key=lambda job: (since[job], job)))
+        steps: dict[int, int] = {}
+        while len(steps) < len(by_job):
+            job = ready.pop() if ready else next(rest)
+            if job not in steps:
+                steps[job] = 1 + max((steps[w] for w in before[job] if w in steps), default=0)
+                for other in after.get(job, ()):
+                    left[other] -= 1
+                    ready += [] if left[other] else [other]
+        return steps
+
+    def _job(self, name: tuple[str, str], step: int, visits: list[_Visit]) -> ReachedJob:
+        ordered = sorted(visits, key=lambda visit: (visit.run.created_at, visit.run.uuid))
+        return ReachedJob(
+            str(JobName(*name)),
+            *name,
+            step,
+            all(visit.reason is None for visit in visits),
+            len(visits),
+            [_run(visit) for visit in ordered[:_LISTED_RUNS]],
+            self._job_outputs(ordered),
+        )
+
+    def _job_outputs(self, visits: list[_Visit]) -> list[ReachedOutput]:
+        since: dict[int, int] = {}
+        snapshots: dict[int, dict[str, None]] = {}
+        for visit in visits:
+            for root, made in visit.outputs.items():
+                since[root] = min(visit.since, since.get(root, visit.since))
+                snapshots.setdefault(root, {}).update(dict.fromkeys(made))
+        names = dataset_names(self._view, {*since})
+        return [
+            ReachedOutput(
+                str(DatasetName(*names[root])), *names[root], moment(since[root]),
+                [*snapshots[root]][:_LISTED_SNAPSHOTS], len(snapshots[root]),
+            )
+            for root in sorted(since, key=lambda one: names[one])
+        ]  # fmt: skip
+
+
+def _outputs(view: StoreView, run: RunRow, snapshots: list[str]) -> dict[int, list[str]]:
+    """What a run wrote, each with snapshots: those it reported, else the version that it told."""
+    rows = view.session.all(
+        "SELECT DISTINCT d.root FROM run_io io JOIN dataset d ON d.id = io.dataset "
+        "WHERE io.run = ? AND io.io = ? ORDER BY d.root", run.id, OUTPUT,
+    )  # fmt: skip
+    found = {}
+    for (root,) in rows:
+        version = versions_told(view, root, OUTPUT, [run.id]).get(run.id)
+        found[root] = [version] if version and not snapshots else snapshots
+    return found
+
+
+def _by_offsets(view: StoreView, run: RunRow, told: Committed) -> _Visit:
+    """What a run told of the records themselves."""
+    reason, snapshots = None, told.snapshots
+    if told.is_stateful:
+        reason, snapshots = _STATE, snapshots_since(view, run, told.since)
+    elif not told.is_per_commit:
+        reason = _EVENTS
+    return _Visit(run, told.since, _outputs(view, run, snapshots), told.batches, reason)
+
+
+def _run(visit: _Visit) -> ReachedRun:
+    return ReachedRun(
+        uuid_text(visit.run.uuid),
+        visit.run.state,
+        moment(visit.since),
+        min(visit.batches, default=None),
+        max(visit.batches, default=None),
+        visit.reason is None,
+        visit.reason,
+    )

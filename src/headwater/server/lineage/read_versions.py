@@ -1,0 +1,66 @@
+"""Which version of a table a run told to have read or written, and the order of snapshots."""
+
+from collections.abc import Iterable
+
+from headwater.openlineage.facets import text_of
+from headwater.server.lineage.facets import FacetBook, Wanted, dataset_facets
+from headwater.server.lineage.run_lineage import progress_facets
+from headwater.server.lineage.view import StoreView
+from headwater.server.store.rows import unpack_said
+
+_VERSION = "version"  # OpenLineage's facet
+
+
+def versions_told(view: StoreView, root: int, io: int, runs: list[int]) -> dict[int, str]:
+    """The version of a dataset that runs told to have read or written, by run."""
+    rows = view.session.all(
+        "SELECT io.run, io.facets, n.name, d.name FROM dataset d "
+        "JOIN namespace n ON n.id = d.namespace JOIN run_io io ON io.dataset = d.id AND io.io = ? "
+        "WHERE d.root = ? AND io.run = ANY(?) ORDER BY io.last", io, root, runs,
+    )  # fmt: skip
+    wanted: dict[int, Wanted] = {}
+    for run, packed, namespace, name in rows:
+        said = unpack_said(packed)
+        if _VERSION in said:
+            wanted[run] = dataset_facets({_VERSION: said[_VERSION]}, [(namespace, name)])
+    book = FacetBook(view, wanted.values())
+    found = {run: text_of(book.get(one), _VERSION, "datasetVersion") for run, one in wanted.items()}
+    return {run: version for run, version in found.items() if version}
+
+
+class SnapshotOrder:
+    """Tells whether a version of a table was read after some snapshots had been made."""
+
+    def __init__(self, view: StoreView, snapshots: Iterable[str]) -> None:
+        self._view, self._snapshots = view, frozenset(snapshots)
+        self._sequences: dict[str, int] = {}
+        self._first: int | None = None
+        if self._snapshots:
+            self._load([*self._snapshots])
+            known = [self._sequences.get(one) for one in self._snapshots]
+            numbers = [number for number in known if number is not None]
+            self._first = min(numbers) if len(numbers) == len(known) else None
+
+    def holds(self, versions: Iterable[str]) -> dict[str, bool | None]:
+        """Whether each version has one of the snapshots; None where that cannot be told."""
+        wanted = [*dict.fromkeys(versions)]
+        if self._first is not None:
+            self._load([one for one in wanted if one not in self._sequences])
+        return {one: self._holds(one) for one in wanted}
+
+    def _holds(self, version: str) -> bool | None:
+        if version in self._snapshots:
+            return True
+        number = self._sequences.get(version)
+        if number is None or self._first is None:
+            return None
+        return number >= self._first
+
+    def _load(self, snapshots: list[str]) -> None:
+        """Read the sequence numbers of snapshots from the reports that told of them."""
+        rows = self._view.session.all("SELECT seq FROM snapshot WHERE id = ANY(?)", snapshots)
+        wanted = {*snapshots}
+        for facet in progress_facets(self._view, [*{row[0] for row in rows}]).values():
+            for commit in facet.commits or ():
+                if commit.snapshot in wanted and commit.sequence is not None:
+                    self._sequences[commit.snapshot] = commit.sequence

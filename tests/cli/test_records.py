@@ -1,0 +1,63 @@
+"""`headwater reached`: records of a topic, followed."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from cli.lab import KAFKA, LAKE, Lab, dataset, event, running_lab, uuid
+
+
+@pytest.fixture(scope="module")
+def stream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A sink that reported two commits, a window with state, and a batch job behind the sink."""
+    topic, table = dataset(KAFKA, "orders"), dataset(LAKE, "default/orders")
+    commits = [
+        {"batch": 7, "snapshot": "100", "sequence": 1, "offsets": {"orders": {"0": [0, 50]}}},
+        {"batch": 8, "snapshot": "200", "sequence": 2, "offsets": {"orders": {"0": [50, 90]}}},
+    ]
+    progress = {"commits": commits, "snapshots": ["100", "200"]}
+    window = {"commits": [{"batch": 1, "offsets": {"orders": {"0": [0, 90]}}}], "stateRows": 3}
+    with running_lab(tmp_path_factory.mktemp("records")) as lab:
+        lab.tell(
+            event("START", "08:00:00", 1, "sink", inputs=[topic], outputs=[table], stream=True),
+            event("RUNNING", "08:01:00", 1, "sink", stream=True, headwater_progress=progress),
+            event("START", "08:00:00", 2, "windows", inputs=[topic],
+                  outputs=[dataset(KAFKA, "stats")], stream=True),
+            event("RUNNING", "08:01:00", 2, "windows", stream=True, headwater_progress=window),
+            event("COMPLETE", "09:00:00", 3, "daily", inputs=[table],
+                  outputs=[dataset(LAKE, "default/daily")]),
+        )  # fmt: skip
+        yield lab
+
+
+def test_records_are_shown_with_all_that_they_reached(stream: Lab) -> None:
+    done = stream.ask("reached", "topic:orders", "--offsets", "60-80")
+    assert done.returncode == 0, done.stderr
+    head, *rows = [line.split() for line in done.stdout.splitlines()]
+    assert head == ["STEP", "JOB", "RUNS", "STATE", "RECORDS", "OUTPUT", "SINCE", "SNAPSHOTS"]
+    assert [(row[0], row[1]) for row in rows] == [("1", "sink"), ("1", "windows"), ("2", "daily")]
+    assert "batch" in rows[0]
+    assert rows[0][-1] == "200"
+    assert "windows: it keeps state" in done.stderr
+    assert "daily: which records it read is not reported" in done.stderr
+
+
+def test_a_program_reads_the_same(stream: Lab) -> None:
+    told = stream.json("reached", "topic:orders", "--offsets", "10")
+    assert (told["firstOffset"], told["lastOffset"], told["complete"]) == (10, 10, True)
+    sink = next(job for job in told["jobs"] if job["name"] == "sink")
+    assert sink["runs"][0]["runId"] == uuid(1)
+    assert sink["outputs"][0]["snapshots"] == ["100"]
+
+
+def test_records_that_nobody_read_are_said_to_be_unread(stream: Lab) -> None:
+    done = stream.ask("reached", "topic:orders", "--offsets", "90-99")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "no job has reported" in done.stderr
+
+
+@pytest.mark.parametrize("offsets", ["", "5-4", "a-b", "-3", "1-", "1 - 2", "9" * 40])
+def test_a_wrong_range_is_an_error(stream: Lab, offsets: str) -> None:
+    done = stream.ask("reached", "topic:orders", f"--offsets={offsets}")
+    assert done.returncode == 2
+    assert "Give a range such as 1000-2000" in done.stderr

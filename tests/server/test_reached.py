@@ -1,0 +1,148 @@
+"""Records of a topic, followed through commits, snapshots and the runs that read them."""
+
+from typing import Any
+
+import pytest
+
+from server.api import Api
+from server.events import dataset, facet, minute, run_event, run_id
+
+_KAFKA, _LAKE = "kafka://b:9092", "s3://lake"
+_ORDERS, _TABLE = dataset("orders", _KAFKA), dataset("default/orders", _LAKE)
+_TOPIC = f"dataset:{_KAFKA}:orders"
+
+
+def _report(*commits: tuple[int, str | None, int, int], **more: Any) -> dict[str, Any]:
+    """A report on commits, each with its batch, snapshot and what it read of partition 0."""
+    source = {
+        "startOffset": {"orders": {"0": commits[0][2], "1": 0}},
+        "endOffset": {"orders": {"0": commits[-1][3], "1": 0}},
+    }
+    told = [
+        {"batch": batch, "offsets": {"orders": {"0": [start, end]}},
+         **({"snapshot": snapshot, "sequence": batch + 1} if snapshot else {})}
+        for batch, snapshot, start, end in commits
+    ]  # fmt: skip
+    snapshots = [one[1] for one in commits if one[1]]
+    return facet(rows=0, sources=[source], commits=told, snapshots=snapshots, **more)
+
+
+def _version(of: dict[str, Any], snapshot: str) -> dict[str, Any]:
+    return {**of, "facets": {**of.get("facets", {}), "version": facet(datasetVersion=snapshot)}}
+
+
+def _sink(at: int, report: dict[str, Any], run: str = "sink") -> dict[str, Any]:
+    return run_event("RUNNING", at, run=run, job=run, headwater_progress=report)
+
+
+def _start_sink(api: Api) -> None:
+    api.send(
+        run_event("START", 0, run="sink", job="sink", inputs=[_ORDERS], outputs=[_TABLE]),
+        _sink(1, _report((0, "11", 0, 10))),
+        _sink(2, _report((1, "12", 10, 20), (2, "13", 20, 30))),
+        _sink(3, _report((3, "14", 30, 40))),
+    )
+
+
+def _question(first: int, last: int, node: str = _TOPIC, partition: int = 0) -> dict[str, Any]:
+    return {"nodeId": node, "partition": partition, "firstOffset": first, "lastOffset": last}
+
+
+def _ask(api: Api, first: int, last: int) -> list[dict[str, Any]]:
+    told = api.get("/reached", **_question(first, last))
+    assert told["complete"]
+    jobs: list[dict[str, Any]] = told["jobs"]
+    return jobs
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "snapshots"),
+    [(0, 9, ["11"]), (9, 10, ["11", "12"]), (15, 15, ["12"]), (20, 20, ["13"]),
+     (19, 30, ["12", "13", "14"]), (39, 1000, ["14"]), (0, 2**62, ["11", "12", "13", "14"])],
+)  # fmt: skip
+def test_records_are_found_in_the_snapshots_that_hold_them(
+    api: Api, first: int, last: int, snapshots: list[str]
+) -> None:
+    _start_sink(api)
+    (sink,) = _ask(api, first, last)
+    assert (sink["name"], sink["exact"], sink["step"]) == ("sink", True, 1)
+    (table,) = sink["outputs"]
+    assert (table["name"], table["snapshots"]) == ("default/orders", snapshots)
+
+
+def test_records_that_nobody_has_read_reached_nothing(api: Api) -> None:
+    _start_sink(api)
+    assert _ask(api, 40, 50) == []
+
+
+def test_a_run_is_told_with_its_batches(api: Api) -> None:
+    _start_sink(api)
+    (sink,) = _ask(api, 15, 25)
+    assert sink["runs"] == [{
+        "runId": run_id("sink"), "state": "RUNNING", "since": minute(1), "firstBatch": 1,
+        "lastBatch": 2, "exact": True, "reason": None,
+    }]  # fmt: skip
+
+
+def test_readers_of_a_snapshot_are_told_apart_by_what_they_read(api: Api) -> None:
+    _start_sink(api)
+    for name, snapshot in (("before", "11"), ("then", "12"), ("after", "14")):
+        api.send(run_event("COMPLETE", 5, run=name, job=name, inputs=[_version(_TABLE, snapshot)],
+                           outputs=[_version(dataset(name, _LAKE), f"9{snapshot}")]))  # fmt: skip
+    api.send(run_event("COMPLETE", 5, run="silent", job="silent", inputs=[_TABLE]))
+    told = {job["name"]: job for job in _ask(api, 15, 15)}
+    assert {name: job["exact"] for name, job in told.items()} == {
+        "sink": True, "then": True, "after": True, "silent": False,
+    }  # fmt: skip
+    assert told["then"]["outputs"][0]["snapshots"] == ["912"]
+    assert "not reported" in told["silent"]["runs"][0]["reason"]
+
+
+def test_runs_before_the_records_came_are_left_out(api: Api) -> None:
+    api.send(run_event("COMPLETE", 0, run="early", job="early", inputs=[_TABLE]))
+    _start_sink(api)
+    assert [job["name"] for job in _ask(api, 15, 15)] == ["sink"]
+
+
+def test_what_keeps_state_may_hold_records_in_all_later_commits(api: Api) -> None:
+    api.send(
+        run_event("START", 0, run="sink", job="sink", inputs=[_ORDERS], outputs=[_TABLE]),
+        _sink(1, _report((0, "11", 0, 10), watermark="2026-01-01T00:00:00Z")),
+        _sink(2, _report((1, "12", 10, 20), watermark="2026-01-01T00:00:00Z")),
+        _sink(3, _report((2, "13", 20, 30), watermark="2026-01-01T00:00:00Z")),
+    )
+    (job,) = _ask(api, 15, 15)
+    assert not job["exact"]
+    assert job["outputs"][0]["snapshots"][-2:] == ["12", "13"]
+
+
+def test_jobs_come_in_the_order_in_which_to_run_them_again(api: Api) -> None:
+    _start_sink(api)
+    daily, totals = dataset("daily", _LAKE), dataset("totals", _LAKE)
+    api.send(
+        run_event("COMPLETE", 5, run="b", job="b-daily", inputs=[_TABLE], outputs=[daily]),
+        run_event("COMPLETE", 6, run="a", job="a-totals", inputs=[daily, _TABLE], outputs=[totals]),
+        run_event("COMPLETE", 7, run="loop", job="z", inputs=[totals], outputs=[daily]),
+    )
+    told = {job["name"]: job["step"] for job in _ask(api, 0, 0)}
+    assert told == {"sink": 1, "b-daily": 2, "a-totals": 3, "z": 4}
+
+
+def test_records_are_found_in_a_long_run(api: Api) -> None:
+    api.send(
+        run_event("START", 0, run="sink", job="sink", inputs=[_ORDERS], outputs=[_TABLE]),
+        *(_sink(at, _report((at, str(at), 10 * at, 10 * at + 10))) for at in range(1, 900)),
+    )
+    for at in (1, 2, 450, 898, 899):
+        (sink,) = _ask(api, 10 * at + 3, 10 * at + 4)
+        assert sink["outputs"][0]["snapshots"] == [str(at)]
+
+
+def test_bad_questions_are_refused(api: Api) -> None:
+    _start_sink(api)
+    for question, status in (
+        (_question(5, 4), 400), (_question(-1, 4), 400), (_question(0, 1, "job:jobs:sink"), 400),
+        (_question(0, 1, "dataset:x:y"), 404), (_question(0, 1, partition=7), 200),
+    ):  # fmt: skip
+        assert api.status("/reached", **question) == status
+    assert api.get("/reached", **_question(0, 9, partition=7))["jobs"] == []
