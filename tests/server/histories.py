@@ -70,6 +70,13 @@ def _dataset(draw: st.DrawFn) -> dict[str, Any]:
     return dataset(name, space, **{kind: draw(_facets[kind]) for kind in kinds})
 
 
+_checks = st.builds(
+    lambda name, success: facet(assertions=[{"assertion": name, "success": success}]),
+    st.sampled_from("xy"),
+    st.booleans(),
+)
+_tags = st.sampled_from(["", "x", "y"]).map(lambda tag: facet(tags=[{"key": tag, "value": ""}]))
+_facets |= {"dataQualityAssertions": _checks, "tags": _tags}
 _datasets = st.one_of(st.none(), st.lists(_dataset(), max_size=2))
 _job_facets = st.fixed_dictionaries(
     {},
@@ -78,6 +85,7 @@ _job_facets = st.fixed_dictionaries(
             lambda word: facet(processingType=word, integration="SPARK")
         ),
         "documentation": _words.map(lambda word: facet(description=word)),
+        "tags": _tags,
     },
 )
 

@@ -60,6 +60,9 @@ def _fill(database: Database, schema: int) -> None:
             for row in told["rows"]:
                 values = [_value(v, kinds.get(c)) for c, v in zip(columns, row, strict=True)]
                 session.run(sql, *values)
+        for version, fill in migrations.FILLS.items():
+            if version <= schema:  # the rows are of an older release
+                fill(session)
 
 
 def _value(value: Any, kind: str | None) -> Any:

@@ -8,6 +8,7 @@ from headwater.server.lineage.view import StoreView, moment, uuid_text
 from headwater.server.marquez.datasets import UNTAGGED, Tags, rows_of, schema_ids
 from headwater.server.marquez.responses import DatasetVersion, Name, Run
 from headwater.server.marquez.runs import LISTED, RunWriter
+from headwater.server.marquez.version_reads import VersionReads
 from headwater.server.store.rows import RunIoRow, RunRow
 
 _COLUMNS = ", ".join(f"io.{name}" for name in RunIoRow.__struct_fields__)
@@ -82,7 +83,10 @@ def _write(view: StoreView, found: list[_Version]) -> list[DatasetVersion]:
     schemas = view.schemas({one.io.schema for one in found if one.io.schema})
     wanted = [dataset_facets(one.io.facets, [(one.namespace, one.name)]) for one in found]
     book, runs = FacetBook(view, wanted), _runs(view, [one.io.run for one in found])
-    versions = []
+    versions: list[DatasetVersion] = []
+    if not found:
+        return versions
+    reads = VersionReads(view, found[0].root, [one.io for one in found])
     for one, facets in zip(found, wanted, strict=True):
         row, io = shown[one.root], one.io
         known = tags if current.get(one.root) == io.schema else UNTAGGED
@@ -92,7 +96,7 @@ def _write(view: StoreView, found: list[_Version]) -> list[DatasetVersion]:
                 uuid_text(io.version or b""), row.namespace, row.source,
                 known.fields(row.id, schemas.get(io.schema)), known.of(row.id), row.lifecycle,
                 row.description, uuid_text(one.schema) if one.schema else "", runs.get(io.run),
-                book.get(facets),
+                reads.add_to(io, book.get(facets)),
             )
         )  # fmt: skip
     return versions

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw
 
+from headwater.openlineage.facets import Facets
+from headwater.openlineage.quality import ASSERTIONS
 from headwater.server.lineage.facets import FacetBook, dataset_facets
 from headwater.server.lineage.run_io import versions_at
 from headwater.server.lineage.view import (
@@ -16,6 +18,7 @@ from headwater.server.lineage.view import (
     moment,
     uuid_text,
 )
+from headwater.server.marquez.quality import DatasetChecks
 from headwater.server.marquez.responses import (
     ColumnLineage,
     Dataset,
@@ -143,7 +146,9 @@ class Tags:
             return
         rows = view.session.all(
             "SELECT target, field, tag FROM tagging WHERE kind = 'DATASET' AND target = ANY(?) "
-            "ORDER BY tag", roots,
+            "UNION SELECT d.root, t.field, t.tag FROM dataset d "
+            "JOIN facet_tag t ON t.kind = 'DATASET' AND t.target = d.id WHERE d.root = ANY(?) "
+            "ORDER BY 3", roots, roots,
         )  # fmt: skip
         for target, field, tag in rows:
             self._tags.setdefault((target, field), []).append(tag)
@@ -191,11 +196,15 @@ def datasets(view: StoreView, roots: list[int]) -> list[Dataset]:
     book = FacetBook(view, wanted)
     columns = column_lineage(view, roots, schemas)
     versions = versions_at(view, set(roots), view.at)
+    checks = DatasetChecks(view, [root for root, row in rows.items() if ASSERTIONS in row.facets])
     return [
-        _dataset(rows[root], versions.get(root), schemas.get(root), tags, book, columns.get(root))
+        _dataset(
+            row, versions.get(root), schemas.get(root), tags, columns.get(root),
+            checks.add_to(root, book.get(dataset_facets(row.facets, row.names))),
+        )
         for root in roots
-        if root in rows
-    ]
+        if (row := rows.get(root)) is not None
+    ]  # fmt: skip
 
 
 def _dataset(
@@ -203,15 +212,15 @@ def _dataset(
     version: bytes | None,
     schema: Schema | None,
     tags: Tags,
-    book: FacetBook,
     columns: list[ColumnLineage] | None,
+    facets: Facets,
 ) -> Dataset:
     return Dataset(
         Name(row.namespace, row.name), "DB_TABLE", row.name, row.name, moment(row.created_at),
         moment(row.updated_at), row.namespace, row.source, tags.fields(row.id, schema),
         tags.of(row.id), None, row.lifecycle, row.description,
         uuid_text(version) if version else None, columns,
-        book.get(dataset_facets(row.facets, row.names)), row.lifecycle == "DROP",
+        facets, row.lifecycle == "DROP",
     )  # fmt: skip
 
 

@@ -153,8 +153,10 @@ def _declared_versions(
 def job_tags(view: StoreView, ids: list[int]) -> dict[int, list[str]]:
     """The tags of jobs."""
     rows = view.session.all(
-        "SELECT target, tag FROM tagging WHERE kind = 'JOB' AND target = ANY(?) ORDER BY tag", ids
-    )
+        "SELECT target, tag FROM tagging WHERE kind = 'JOB' AND target = ANY(?) "
+        "UNION SELECT target, tag FROM facet_tag WHERE kind = 'JOB' AND target = ANY(?) "
+        "ORDER BY 2", ids, ids,
+    )  # fmt: skip
     found: dict[int, list[str]] = {}
     for target, tag in rows:
         found.setdefault(target, []).append(tag)

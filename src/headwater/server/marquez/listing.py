@@ -13,10 +13,11 @@ from headwater.server.store.rows import RunRow
 
 
 class ListedRun(Struct, gc=False):
-    """A run, and the job it is one of."""
+    """A run, the job it is one of, and its tags."""
 
     job: Name
     run: Run
+    tags: list[str]
 
 
 def list_runs(
@@ -34,7 +35,21 @@ def list_runs(
     total = view.session.all(f"SELECT count(*) FROM run {where}", *params)[0][0]
     rows = [RunRow.of(row) for row in found]
     writer, names = RunWriter(view, rows), job_names(view, {row.job for row in rows})
-    return [ListedRun(Name(*names[row.job]), writer.write(row)) for row in rows], total
+    tags = _run_tags(view, [row.id for row in rows])
+    return [
+        ListedRun(Name(*names[row.job]), writer.write(row), tags.get(row.id, [])) for row in rows
+    ], total
+
+
+def _run_tags(view: StoreView, runs: list[int]) -> dict[int, list[str]]:
+    rows = view.session.all(
+        "SELECT target, tag FROM facet_tag WHERE kind = 'RUN' AND target = ANY(?) ORDER BY tag",
+        runs,
+    )
+    found: dict[int, list[str]] = {}
+    for run, tag in rows:
+        found.setdefault(run, []).append(tag)
+    return found
 
 
 def list_datasets(

@@ -11,6 +11,7 @@ from headwater.server.store.aliases import AliasRules
 from headwater.server.store.apply_datasets import DatasetApplier, renamed
 from headwater.server.store.apply_runs import RunApplier
 from headwater.server.store.edges import update_edges
+from headwater.server.store.facet_tags import JOB, record_tags
 from headwater.server.store.rows import JobRow, Stamp, hear, is_latest
 from headwater.server.store.tables import DECLARED, INPUT, OUTPUT
 from headwater.server.store.unit import Unit
@@ -40,6 +41,7 @@ class Applier:
         assert event.job is not None  # noqa: S101 -- read_event sees to it
         job = self.unit.job(*event.job, event.time)
         _apply_job(job, event, stamp)
+        record_tags(self.unit, JOB, job.id, event.job_facets, job.facets, stamp)
         run = self._runs.apply(job, event, stamp, received)
         home = self.unit.job_row(run.job)
         changes = [

@@ -9,9 +9,12 @@ from headwater.openlineage.facets import (
     read_strictly,
     text_of,
 )
+from headwater.openlineage.quality import ASSERTIONS
 from headwater.server.store.aliases import ALIAS, DECLARES, NAMED, AliasRules, link
+from headwater.server.store.checks import record_checks
 from headwater.server.store.contents import Resolve, mapping_id, schema_digest, schema_id
 from headwater.server.store.edges import Change
+from headwater.server.store.facet_tags import DATASET, record_tags
 from headwater.server.store.mapping_spans import observe_mapping
 from headwater.server.store.rows import (
     DatasetRow,
@@ -60,6 +63,8 @@ class DatasetApplier:
             mapping = mapping_id(self.unit, part, self._resolver(event.time)) if io else None
             if mapping is not None:
                 self.unit.see(self.unit.mapping_inputs[mapping], event.time)
+            if ASSERTIONS in part.own or ASSERTIONS in part.facets:
+                record_checks(self.unit, row.id, job.id if job else 0, part, stamp)
             known = touched.get(row.id, (None, None))
             touched[row.id] = (known[0] or schema, known[1] or mapping)
             if run is not None:
@@ -86,6 +91,7 @@ class DatasetApplier:
         if hear(row.facets, told, stamp):
             self.unit.changed_datasets.add(row.id)
             self._dataset_facets(row, part, stamp)
+            record_tags(self.unit, DATASET, row.id, facets, row.facets, stamp)
         for name in names:
             place = self.rules.resolve(name.namespace)
             other = self.unit.dataset(place, name.name, stamp[0], ALIAS)

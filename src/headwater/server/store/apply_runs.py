@@ -15,6 +15,7 @@ from headwater.openlineage.facets import (
 from headwater.openlineage.lifecycle import RunState
 from headwater.openlineage.times import parse_moment
 from headwater.server.store.edges import move_edges, regroup_edges
+from headwater.server.store.facet_tags import RUN, record_tags
 from headwater.server.store.mapping_spans import regroup_mappings
 from headwater.server.store.rows import NEVER, JobRow, RunRow, Stamp, hear, is_latest
 from headwater.server.store.run_states import LAPSE, report_state, settle_state
@@ -63,6 +64,7 @@ class RunApplier:
         hear(run.job_facets, event.job_facets, stamp)
         if hear(run.facets, event.run_facets, stamp):
             self._run_facets(run, event, stamp)
+            record_tags(self.unit, RUN, run.id, event.run_facets, run.facets, stamp)
         if not had_progress and PROGRESS in run.facets:
             note_progress(self.unit, run)
         if "parent" in event.run_facets:

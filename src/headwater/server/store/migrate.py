@@ -17,7 +17,7 @@ _NOTICE_AFTER = 3.0  # seconds of waiting for another server, after which it is 
 _POLL_EVERY = 0.1
 _log = logging.getLogger(__name__)
 _SCRIPTS = Path(__file__).parent / "migrations"
-_FILLS = {5: add_declared_versions}  # what is done after a script in a store that holds events
+FILLS = {5: add_declared_versions}  # what is done after a script in a store that holds events
 _WORDS = {
     "sqlite": (("{id}", "INTEGER PRIMARY KEY"), ("{bytes}", "BLOB"), ("{by_key}", "WITHOUT ROWID")),
     "postgresql": (
@@ -83,8 +83,8 @@ def _upgrade(session: Session, store: str, newest: int) -> None:
         if reached < version <= newest and kinds in ([], [f".{session.dialect}"]):
             for statement in path.read_text().split(";\n"):
                 session.run(_worded(statement, session.dialect))
-            if reached > 0 and version in _FILLS:
-                _FILLS[version](session)
+            if reached > 0 and version in FILLS:
+                FILLS[version](session)
             session.run("INSERT INTO migration VALUES (?) ON CONFLICT DO NOTHING", version)
 
 

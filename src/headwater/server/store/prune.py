@@ -142,6 +142,7 @@ def _drop_runs(ids: list[int], session: Session, unit: Unit) -> None:
     session.run(_LONE_TOUCH, ids)
     session.run("DELETE FROM snapshot WHERE run = ANY(?)", ids)
     session.run("DELETE FROM run_io WHERE run = ANY(?)", ids)
+    session.run("DELETE FROM facet_tag WHERE kind = 'RUN' AND target = ANY(?)", ids)
     session.run("DELETE FROM run WHERE id = ANY(?)", ids)
     unit.start_over()
 

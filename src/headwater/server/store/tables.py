@@ -49,6 +49,8 @@ TABLES = {
         _table("snapshot", "id seq", "run"),
         _table("feed", "id", "body"),
         _table("deferred", "time seq"),
+        _table("quality_check", "dataset key", "time tie success body"),
+        _table("facet_tag", "kind target field tag"),
         _table("tagging", "kind target field tag"),
     )
 }

@@ -57,6 +57,7 @@ class Unit:
         self.mapping_inputs: dict[int, list[int]] = {}
         self.edges: dict[tuple[int, int], dict[int, int]] = {}
         self.spans: dict[tuple[str, int, int], Any] = {}
+        self.facet_tags: dict[tuple[str, int], Any] = {}
         self.links: dict[tuple[int, int], int] = {}
         self.next_id: dict[str, int] = {}
         self._ours: dict[str, int] = {}
