@@ -31,6 +31,7 @@
     ├── ServerBusy           the server has too many large requests or answers
     ├── CaptureError         capture cannot be attached
     │   ├── BadSetting       an invalid setting of capture
+    │   ├── ApplicationFailed   the main method of a JVM application threw an exception
     │   └── SparkMissing     there is no Spark to observe
     ├── StackError           the local platform failed
     │   ├── StackExtraMissing   a package of the `stack` extra is not installed
@@ -406,6 +407,14 @@ class BadSetting(CaptureError):
             f"invalid capture setting: {reason}",
             hint="The settings are listed in docs/capture.md",
         )
+
+
+class ApplicationFailed(CaptureError):
+    """The main method of a JVM application threw an exception."""
+
+    def __init__(self, reason: str, trace: str) -> None:
+        self.trace = trace
+        super().__init__(reason, hint="The stack trace is on standard error")
 
 
 class SparkMissing(CaptureError):

@@ -1,13 +1,15 @@
 """`headwater run` and `headwater submit`: applications under capture, unchanged."""
 
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from capture.processes import APPS, running
 from capture.receiver import Receiver
-from headwater.cli.capture import deploy_mode, split_submit
+from headwater.cli.submit import deploy_mode, jvm_application, split_submit
+from headwater.errors import UsageError
 
 
 @pytest.mark.parametrize(
@@ -48,6 +50,21 @@ def test_options_of_spark_submit_are_told_from_the_application(
 )
 def test_the_deploy_mode_is_read_from_its_option_alone(options: list[str], mode: str) -> None:
     assert deploy_mode(options) == mode
+
+
+def test_a_jar_and_its_class_are_read_from_the_options(tmp_path: Path) -> None:
+    options = ["--master", "yarn", "--class", "example.Main", "--jars", "a.jar,b.jar"]
+    found = jvm_application(options, ["app.jar", "--class", "x"])
+    assert (found.main_class, found.arguments) == ("example.Main", ["--class", "x"])
+    assert found.options == ["--master", "yarn", "--conf", "spark.jars=app.jar,a.jar,b.jar"]
+    server = jvm_application(["--class", "org.apache.spark.Server"], [])
+    assert (server.main_class, server.options) == ("org.apache.spark.Server", [])
+    jar = tmp_path / "app.jar"
+    with zipfile.ZipFile(jar, "w") as archive:
+        archive.writestr("META-INF/MANIFEST.MF", "Main-Class: example.\r\n Other\r\n")
+    assert jvm_application([], [str(jar)]).main_class == "example.Other"
+    with pytest.raises(UsageError):
+        jvm_application(["--master", "yarn"], [str(tmp_path / "none.jar")])
 
 
 @pytest.mark.parametrize("command", ["run", "submit"])

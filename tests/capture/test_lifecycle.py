@@ -1,15 +1,20 @@
 """Every way to end, of streams, foreachBatch, batch writes and drivers, as a server is told it."""
 
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
+from pyspark.sql import SparkSession
 
+from capture.java import jar_of
 from capture.lifecycle import Ending, cell, committed, events, of_job, renew
 from capture.processes import Application, python, running
 from capture.waiting import until
+from headwater.cli.submit import conf_options
 from server.process import ServerProcess
 
 WAYS = {
@@ -120,6 +125,74 @@ def test_signal(tmp_path: Path, server: ServerProcess, told: Any, number: signal
     told(_row(server, number.name, number.name))
     last = application(server, number.name)[-1]["run"]["facets"]
     assert number.name in last["errorMessage"]["message"]
+
+
+@pytest.fixture(scope="module")
+def jar(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return jar_of(spark, "Matrix.java", tmp_path_factory.mktemp("jar") / "matrix.jar")
+
+
+@pytest.mark.parametrize(
+    ("how", "words", "code"),
+    [
+        ("end", "its main method returns, exit code 0", 0),
+        ("exit", "`System.exit(3)`, exit code 3", 3),
+        ("raise", "its main method throws an exception, exit code 1", 1),
+        ("stop", "`spark.stop()`, exit code 0", 0),
+        ("kill the jvm", "the JVM is killed, exit code 137", 137),
+        ("SIGTERM", "SIGTERM", -signal.SIGTERM),
+    ],
+)
+def test_end_of_a_jvm_application(
+    tmp_path: Path, server: ServerProcess, told: Any, jar: Path, how: str, words: str, code: int
+) -> None:
+    namespace = f"jvm-{how.replace(' ', '-')}"
+    more = {"OPENLINEAGE_NAMESPACE": namespace}
+    with running(tmp_path, server.url, *java(jar, how), **more) as app:
+        under_way(app, server, namespace)
+        if how == "SIGTERM":
+            app.signal(signal.SIGTERM)
+        if how == "kill the jvm":
+            for process in psutil.Process(app.process.pid).children():
+                process.kill()
+        app.go()
+        assert app.exit_code() == code, app.text()
+    if how != "kill the jvm":  # capture may be in the middle of a question to it
+        assert "capture failed" not in (tmp_path / "log").read_text(), app.text()
+    told(_row(server, namespace, f"JVM application: {words}"))
+    found = [event for event in events(server.api) if event["job"]["namespace"] == namespace]
+    last = application(server, namespace)[-1]["run"]["facets"]
+    # What is over at once, in a session that the application made: its write, and its query.
+    assert cell(of_job(found, namespace, "_short")) in ("START COMPLETE", "START RUNNING COMPLETE")
+    assert cell(of_job(found, namespace, "brief")) == "START RUNNING COMPLETE"
+    short = of_job(found, namespace, "_short")[-1]["outputs"][0]["facets"]["columnLineage"]
+    assert short["fields"]["doubled"]["inputFields"][0]["field"] == "price"
+    if how == "exit":  # right after its last write
+        assert of_job(found, namespace, "_last")[-1]["eventType"] == "COMPLETE"
+    if how == "stop":
+        second = of_job(found, namespace, "_second")[-1]
+        assert second["eventType"] == "COMPLETE"
+        assert second["run"]["facets"]["parent"]["job"]["name"] == "second_app"
+        assert cell(of_job(found, namespace, "second_app")) == "START COMPLETE"
+    if how == "raise":
+        message = "java.lang.IllegalStateException: no more of this"
+        assert last["errorMessage"]["message"] == message
+        assert f'Exception in thread "main" {message}' in (tmp_path / "log").read_text()
+
+
+def java(jar: Path, how: str) -> tuple[str, ...]:
+    """A JVM application under `headwater submit`."""
+    conf = {
+        "spark.driver.memory": "700m",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.headwater.flushSeconds": "60",
+    }
+    options = ("--master", "local[2]", *conf_options(conf), "--class", "example.Matrix", str(jar))
+    wait = {"kill the jvm": "wait", "SIGTERM": "wait"}
+    return (sys.executable, "-m", "headwater.cli.main", "submit", *options, wait.get(how, how))
 
 
 def test_killed_driver_is_ended_by_its_lease(

@@ -35,6 +35,13 @@ def attach(spark: "SparkSession", **arguments: Any) -> "Capture | ConnectCapture
         BadSetting: a setting that cannot be used.
 
     """
+    return attach_to(spark, arguments)
+
+
+def attach_to(
+    spark: "SparkSession", arguments: dict[str, Any], *, jvm_is_driver: bool = False
+) -> "Capture | ConnectCapture | Detached":
+    """Observe a session, which may be one that an application inside the JVM has made."""
     is_classic = hasattr(spark, "_jsparkSession")
     key = id(spark.sparkContext) if is_classic else id(spark)
     settings = read_settings(arguments, _conf(spark) if is_classic else {}, os.environ)
@@ -46,7 +53,7 @@ def attach(spark: "SparkSession", **arguments: Any) -> "Capture | ConnectCapture
         if is_classic:
             from headwater.capture.classic import Capture  # noqa: PLC0415 - it needs a JVM
 
-            _attached[key] = Capture(spark, settings, ended)
+            _attached[key] = Capture(spark, settings, ended, jvm_is_driver=jvm_is_driver)
         else:
             from headwater.capture.connect import ConnectCapture  # noqa: PLC0415
 

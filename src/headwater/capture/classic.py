@@ -17,6 +17,7 @@ from headwater.capture.driver import SIGNAL_SECONDS, Driver
 from headwater.capture.endings import Endings
 from headwater.capture.events import JobName, Moment, RunName, snake
 from headwater.capture.guard import Guard
+from headwater.capture.jvm.listeners import seen_by_listeners
 from headwater.capture.parts import Parts
 from headwater.capture.restarts import Restarts
 from headwater.capture.settings import Settings
@@ -29,6 +30,7 @@ from headwater.capture.spark.jvm import Java
 from headwater.capture.spark.listeners import ActionListener
 from headwater.capture.spark.observer import GuardedObserver
 from headwater.capture.spark.rdds import RddSaves
+from headwater.capture.spark.seen import Seen
 from headwater.capture.spark.streams import Streams
 from headwater.capture.worker import Worker
 
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 # How long the end of a query waits for what Spark still has to tell of its writes.
 _TOLD_SECONDS = 1.0
 # Exit codes of a JVM that was asked to end: by SIGHUP, SIGINT, SIGTERM.
+_BY_SIGNAL = 128  # exit codes from here on are signals
 _ENDED_BY_SOMEONE = frozenset({129, 130, 143, -1, -2, -15})
 
 
@@ -46,9 +49,15 @@ class Capture:
     """One observed Spark application."""
 
     def __init__(
-        self, spark: "SparkSession", settings: Settings, ended: Callable[[], object]
+        self,
+        spark: "SparkSession",
+        settings: Settings,
+        ended: Callable[[], object],
+        *,
+        jvm_is_driver: bool = False,
     ) -> None:
         self._settings, self._ended = settings, ended
+        self._jvm_is_driver = jvm_is_driver
         self._guard = Guard()
         self._finished = threading.Lock()
         self._ready = threading.Event()
@@ -84,7 +93,15 @@ class Capture:
             on_session=self._session_made,
         )
         action = ActionListener(self._batches, self._worker)
-        self._hooks = Hooks(spark, action, observer, on_stop=self._context_stopping)
+        java_context = session.sparkContext()
+        queue = seen_by_listeners(context._jvm, java_context)
+        self._hooks = Hooks(
+            spark, action, observer, on_stop=self._context_stopping, listens=queue is None
+        )
+        self._seen: Seen | None = None
+        if queue is not None:
+            started = observer.query_started
+            self._seen = Seen(context._jvm, java_context, queue, self._guard, action, started)
         self._endings = Endings(self._driver)
         self._asked_at = time.monotonic()
         self._ready.set()
@@ -92,6 +109,19 @@ class Capture:
     def detach(self) -> None:
         """Stop observing; runs that are under way are reported as ABORT."""
         self._finish(Moment.COMPLETE, "capture was detached")
+
+    def fail(self, error: BaseException) -> None:
+        """Note the error that ends the application; it is reported when the application ends."""
+        self._driver.failed(error)
+
+    def end(self) -> None:
+        """Report the end of the application, and everything that it leaves running as ABORT."""
+        self._driver.over()
+
+    def settle(self) -> None:
+        """Wait until everything is reported that has happened by now."""
+        if not self._finished.locked():
+            self._settle()
 
     def part(self, name: str) -> AbstractContextManager["SparkSession"]:
         """A session whose batch actions are told as those of a job inside this application."""
@@ -121,6 +151,8 @@ class Capture:
         self._worker.close()
         self._planner.close()
         self._pulse.close()
+        if self._seen is not None:
+            self._seen.close()
         self._hooks.remove()
         self._endings.remove()
         self._driver.emitter.close()
@@ -150,6 +182,8 @@ class Capture:
     def _settle(self) -> None:
         """Wait until what Spark has told of its actions is told on."""
         self._hooks.drain(self._settings.flush_seconds)
+        if self._seen is not None:
+            self._seen.drain(self._settings.flush_seconds)
         self._worker.do("a last look", self._look)
         self._worker.drain(self._settings.flush_seconds)
 
@@ -180,8 +214,17 @@ class Capture:
         code = self._hooks.jvm_exit_code()
         if code is None:
             return
+        if self._jvm_is_driver and 0 <= code < _BY_SIGNAL:
+            self._application_exited(code)
+            return
         # A notebook's kernel that is shut down takes its JVM along by SIGTERM.
         moment = Moment.ABORT if code in _ENDED_BY_SOMEONE else Moment.FAIL
         reason = f"the driver's JVM ended with code {code}"
         for run in self._runs.living():
             self._runs.end(run.run_id, moment, reason)
+
+    def _application_exited(self, code: int) -> None:
+        """The application has ended its JVM itself, by `System.exit`."""
+        self._driver.abort_children("the driver ended while the query was running")
+        moment = Moment.FAIL if code else Moment.COMPLETE
+        self._driver.end(moment, f"the driver's JVM ended with code {code}")

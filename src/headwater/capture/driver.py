@@ -10,6 +10,7 @@ from headwater.capture.emitter import Emitter
 from headwater.capture.events import JobName, Moment, RunName
 from headwater.capture.runs import Runs
 from headwater.capture.settings import Settings
+from headwater.errors import ApplicationFailed
 
 # A signal that the driver outlives by this much did not end it.
 SIGNAL_SECONDS = 30.0
@@ -74,12 +75,15 @@ class Driver:
                 self.runs.end(run.run_id, Moment.ABORT, reason)
 
     def end(self, moment: Moment, reason: str) -> None:
-        """End the driver's own run."""
-        if moment is Moment.FAIL and self._error is not None:
-            self.runs.fail(self.run.run_id, self._error)
+        """End the driver's own run; how a signal ends it is decided before."""
+        error, run_id = self._error, self.run.run_id
+        if moment is Moment.FAIL and isinstance(error, ApplicationFailed):
+            self.runs.end(run_id, moment, error.message, error.trace, is_known=True)
+        elif moment is Moment.FAIL and error is not None:
+            self.runs.fail(run_id, error, is_known=True)
         else:
             why = None if moment is Moment.COMPLETE else reason
-            self.runs.end(self.run.run_id, moment, why)
+            self.runs.end(run_id, moment, why, is_known=True)
 
     def _start(self) -> None:
         settings, above = self.settings, None

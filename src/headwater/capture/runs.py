@@ -140,9 +140,18 @@ class Runs:
         self._interrupted_until = time.monotonic() + seconds
 
     def end(
-        self, run_id: str, moment: Moment, reason: str | None = None, stack: str | None = None
+        self,
+        run_id: str,
+        moment: Moment,
+        reason: str | None = None,
+        stack: str | None = None,
+        *,
+        is_known: bool = False,
     ) -> bool:
-        """A run ends; False if it had ended before, or was never seen."""
+        """A run ends; False if it had ended before, or was never seen.
+
+        A failure while a signal ends the driver is an ABORT, unless it `is_known` to be none.
+        """
         with self._lock:
             run = self._runs.pop(run_id, None)
             if run is None:
@@ -150,18 +159,19 @@ class Runs:
             self._ended[run_id] = None
             while len(self._ended) > _REMEMBERED:
                 self._ended.pop(next(iter(self._ended)))
-            if moment is Moment.FAIL and time.monotonic() < self._interrupted_until:
+            is_interrupted = time.monotonic() < self._interrupted_until and not is_known
+            if moment is Moment.FAIL and is_interrupted:
                 moment = Moment.ABORT  # Spark cancels what runs, which looks like a failure
             extra = {"errorMessage": facets.error_message(reason, stack)} if reason else {}
             # A backend may take the last event's datasets for the run's: say them again.
             self._send(run, moment, extra, datasets=True)
             return True
 
-    def fail(self, run_id: str, error: BaseException) -> None:
+    def fail(self, run_id: str, error: BaseException, *, is_known: bool = False) -> None:
         """A run ends by an error in Python."""
         text = f"{type(error).__name__}: {error}".partition("\n\n")[0]
         stack = "".join(traceback.format_exception(error))[:8_000]
-        self.end(run_id, Moment.FAIL, text[:2_000], stack)
+        self.end(run_id, Moment.FAIL, text[:2_000], stack, is_known=is_known)
 
     def living(self) -> list[RunName]:
         """The runs that have not ended, oldest first."""

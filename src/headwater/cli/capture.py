@@ -1,22 +1,31 @@
 """`headwater run` and `headwater submit`: an application under capture, unchanged."""
 
 import os
+import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, NoReturn
 
 import typer
 
 from headwater.cli.extras import needs
 from headwater.cli.help import Command
+from headwater.cli.submit import (
+    JvmApplication,
+    conf_of,
+    conf_options,
+    deploy_mode,
+    jvm_application,
+    parsed,
+    split_submit,
+)
 from headwater.errors import SparkMissing, StackExtraMissing, UsageError
 
-# Options of spark-submit that take no value; every other one takes one.
-_FLAGS = frozenset({"--verbose", "-v", "--supervise", "--version", "--help", "-h"})
 _JAR = "HEADWATER_OFFICIAL_JAR"
+_SQL = "org.apache.spark.sql.hive.thriftserver.SparkSQLCLIDriver"
 _CONFIGURED = ("OPENLINEAGE_URL", "OPENLINEAGE_CONFIG", "OPENLINEAGE__", "OPENLINEAGE_DISABLED")
 _CONFIGURED_IN_SPARK = ("spark.headwater.url=", "spark.openlineage.transport.")
 _PASS_ON = {
@@ -31,14 +40,6 @@ class Listener(StrEnum):
 
     headwater = "headwater"
     official = "official"
-
-
-class _Option(NamedTuple):
-    """An option of spark-submit, and the words that wrote it."""
-
-    name: str
-    value: str
-    words: list[str]
 
 
 Url = Annotated[
@@ -81,61 +82,77 @@ def submit(
     namespace: Namespace = None,
     listener: Who = Listener.headwater,
 ) -> None:
-    """Run spark-submit with capture. All other options and arguments go to spark-submit."""
+    """Run spark-submit with capture. All other options and arguments go to spark-submit.
+
+    The application is a Python file, or a jar and its main class: --class com.example.Main my.jar.
+    """
     jar = jar_of_official() if listener is Listener.official else ""
     _require_spark()
     options, application = split_submit(context.args)
     environ = _environment(url, namespace, options)
     if jar:
-        arguments = [*with_official(options, jar, environ), *application]
-    else:
-        if not application or not application[0].endswith(".py"):
-            raise UsageError(
-                "capture needs a Python application",
-                hint="For a jar use --listener official, which runs inside the JVM",
-            )
-        if deploy_mode(options) == "cluster":
-            raise UsageError(
-                "in cluster mode the driver runs on another machine, where capture is not started",
-                hint="Use --deploy-mode client, or call headwater.attach(spark) in the application",
-            )
+        _run_spark_submit([*with_official(options, jar, environ), *application], environ)
+    if deploy_mode(options) == "cluster":
+        raise UsageError(
+            "in cluster mode the driver runs on another machine, where capture is not started",
+            hint="Use --deploy-mode client, or call headwater.attach(spark) in the application",
+        )
+    if application and application[0].endswith(".py"):
         from headwater.capture import bootstrap
 
-        arguments = [*options, str(Path(bootstrap.__file__)), *application]
-    binary = _spark_submit()
-    os.execve(binary, [binary, *arguments], environ)  # noqa: S606
+        _run_spark_submit([*options, str(Path(bootstrap.__file__)), *application], environ)
+    _run_in_jvm(jvm_application(options, application), environ)
+
+
+def sql(context: typer.Context, url: Url = None, namespace: Namespace = None) -> None:
+    """Run a file of SQL statements with capture, as spark-sql does.
+
+    Options of spark-submit go before the file, those of spark-sql after it:
+    headwater sql --master local[2] daily.sql --hivevar day=2026-03-02.
+    """
+    _require_spark()
+    options, application = split_submit(context.args)
+    if not application or not Path(application[0]).is_file():
+        raise UsageError(
+            f"{application[0] if application else 'nothing'} is not a file",
+            hint="Name a file of SQL statements: headwater sql daily.sql",
+        )
+    environ = _environment(url, namespace, options)
+    file, *arguments = application
+    _run_in_jvm(JvmApplication(_SQL, options, ["-f", file, *arguments], Path(file).stem), environ)
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
-    for command in (run, submit):
+    for command in (run, submit, sql):
         app.command(rich_help_panel="Capture", cls=Command, context_settings=_PASS_ON)(
             needs(StackExtraMissing)(command)
         )
 
 
-def split_submit(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """spark-submit's own options, and the application with its arguments."""
-    position = 0
-    while position < len(arguments) and arguments[position].startswith("-"):
-        alone = arguments[position] in _FLAGS or "=" in arguments[position]
-        position += 1 if alone else 2
-    return arguments[:position], arguments[position:]
+def _run_in_jvm(application: JvmApplication, environ: dict[str, str]) -> NoReturn:
+    """Become the process that runs a JVM application."""
+    words = [*application.options]
+    if not any(option.name == "--name" for option in parsed(words)):
+        words += ["--name", application.name]
+    environ["PYSPARK_SUBMIT_ARGS"] = shlex.join([*words, "pyspark-shell"])
+    module = "headwater.capture.jvm"
+    command = [sys.executable, "-m", module, application.main_class, *application.arguments]
+    os.execve(sys.executable, command, environ)  # noqa: S606
 
 
-def deploy_mode(options: list[str]) -> str:
-    """Where spark-submit's options have the driver run: `client` unless they say otherwise."""
-    given = [option.value for option in _parsed(options) if option.name == "--deploy-mode"]
-    return given[-1] if given else _conf_of(options)[0].get("spark.submit.deployMode", "client")
+def _run_spark_submit(arguments: list[str], environ: dict[str, str]) -> NoReturn:
+    binary = _spark_submit()
+    os.execve(binary, [binary, *arguments], environ)  # noqa: S606
 
 
 def with_official(options: list[str], jar: str, environ: dict[str, str]) -> list[str]:
     """spark-submit's options with OpenLineage's listener, beside the jars that are there."""
     from headwater.capture.official import with_listener
 
-    conf, others = _conf_of(options)
+    conf, others = conf_of(options)
     merged = with_listener(conf, jar, environ)
-    return [*others, *(part for pair in merged.items() for part in ("--conf", "=".join(pair)))]
+    return [*others, *conf_options(merged)]
 
 
 def jar_of_official() -> str:
@@ -146,32 +163,6 @@ def jar_of_official() -> str:
     from headwater.stack import Settings, official_jar
 
     return str(official_jar(Settings.read(os.environ)))
-
-
-def _conf_of(options: list[str]) -> tuple[dict[str, str], list[str]]:
-    """The configuration among options, `--jars` included, and the others."""
-    conf: dict[str, str] = {}
-    others: list[str] = []
-    for option in _parsed(options):
-        if option.name == "--jars":
-            conf["spark.jars"] = option.value
-        elif option.name in ("--conf", "-c"):
-            key, _, setting = option.value.partition("=")
-            conf[key] = setting
-        else:
-            others += option.words
-    return conf, others
-
-
-def _parsed(options: list[str]) -> Iterator[_Option]:
-    """Each option with its value, whether it is written `--name value` or `--name=value`."""
-    position = 0
-    while position < len(options):
-        name, equals, value = options[position].partition("=")
-        alone = bool(equals) or options[position] in _FLAGS
-        words = options[position : position + (1 if alone else 2)]
-        position += len(words)
-        yield _Option(name, value if alone else "".join(words[1:]), words)
 
 
 def _environment(

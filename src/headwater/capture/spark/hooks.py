@@ -27,12 +27,14 @@ class Hooks:
         observer: Observer,
         *,
         on_stop: Callable[[], object],
+        listens: bool = True,
     ) -> None:
         context: Any = spark.sparkContext
         self._context, self._gateway = context, context._gateway
         _start_callbacks(self._gateway)
         self._action = action
         self._sessions: list[Java] = []
+        self._listens = listens  # not, where listeners are in the JVM already
         self.listen(spark._jsparkSession)
         self._stop = context.stop
         context.stop = self._wrap_stop(on_stop)
@@ -41,8 +43,9 @@ class Hooks:
 
     def listen(self, session: Java) -> None:
         """Be told of a session's batch actions: each session has listeners of its own."""
-        session.listenerManager().register(self._action)
-        self._sessions.append(session)
+        if self._listens:
+            session.listenerManager().register(self._action)
+            self._sessions.append(session)
 
     def drain(self, seconds: float) -> None:
         """Wait until Spark has told its listeners everything that has happened."""

@@ -20,14 +20,14 @@ class ActionListener:
 
     def onSuccess(self, _function: str, execution: Java, duration_ns: int) -> None:  # noqa: N802
         """A batch action succeeded."""
-        self._finished(execution, duration_ns, None)
+        self.finished(execution, duration_ns, None, time.monotonic())
 
     def onFailure(self, _function: str, execution: Java, error: Java) -> None:  # noqa: N802
         """A batch action failed."""
-        self._finished(execution, 0, error)
+        self.finished(execution, 0, error, time.monotonic())
 
-    def _finished(self, execution: Java, duration_ns: int, error: Any) -> None:
-        at = time.monotonic()
+    def finished(self, execution: Java, duration_ns: int, error: Any, at: float) -> None:
+        """An action was over at a moment of the monotonic clock."""
         self._worker.do(
             "a batch action",
             lambda: self._batches.finished(execution, duration_ns, error, at),

@@ -102,6 +102,8 @@ class Streams:
     def started(self, query: Java) -> None:
         """A query has started; called where `start()` was, so only what is quick happens here."""
         run_id, query_id = str(query.runId().toString()), str(query.id().toString())
+        if run_id in self._streams:
+            return
         name = query.name() or f"{self._parent.job.name}.{query_id[:8]}"
         run = self._continued(query_id)
         if run is None:
@@ -146,6 +148,8 @@ class Streams:
             return
         error = option(stream.query.exception())
         moment = Moment.FAIL if error is not None else self._peaceful_end(run_id, stream)
+        if error is not None and _context_is_stopped(stream):
+            moment = Moment.ABORT
         stream.settled.wait(_DESCRIBED_SECONDS)
         self._guard.run("a query's last commits", partial(self._hear, stream, is_last=True))
         text = str(error.toString()) if error is not None else None
@@ -280,6 +284,10 @@ def _await_initialization(execution: Java) -> None:
         execution.awaitInitialization(_INITIALIZATION_MS)
     except (Py4JError, PySparkException):
         return  # it has failed already, but what it was to read and write can be told
+
+
+def _context_is_stopped(stream: Stream) -> bool:
+    return bool(call(stream.execution, "sparkSession", "sparkContext", "isStopped"))
 
 
 def _planned(stream: Stream) -> bool:

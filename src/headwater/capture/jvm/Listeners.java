@@ -1,0 +1,93 @@
+package headwater;
+
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.streaming.StreamingQueryListener;
+import org.apache.spark.sql.util.QueryExecutionListener;
+
+/**
+ * Notes what happens in every session of a JVM until Python asks for it. Spark makes one of each
+ * listener for each session, so that none is missed, however short it lives. Compiled by the
+ * compiler that Spark itself uses for queries (Janino), which knows no lambdas.
+ */
+public class Listeners {
+
+    /** What waits for Python; plans are large, so that there is an end to it. */
+    public static final LinkedBlockingQueue SEEN = new LinkedBlockingQueue(2000);
+
+    /** The end of a batch action, or the start of a streaming query. */
+    public static class Seen {
+        private final Object subject;
+        private final long duration;
+        private final Throwable error;
+        private final long at = System.nanoTime();
+
+        public Seen(Object subject, long duration, Throwable error) {
+            this.subject = subject;
+            this.duration = duration;
+            this.error = error;
+        }
+
+        public boolean isAction() {
+            return this.subject instanceof QueryExecution;
+        }
+
+        public Object subject() {
+            return this.subject;
+        }
+
+        public long duration() {
+            return this.duration;
+        }
+
+        public Throwable error() {
+            return this.error;
+        }
+
+        public long age() {
+            return System.nanoTime() - this.at;
+        }
+    }
+
+    public static class Actions implements QueryExecutionListener {
+        public void onSuccess(String function, QueryExecution execution, long duration) {
+            SEEN.offer(new Seen(execution, duration, null));
+        }
+
+        public void onFailure(String function, QueryExecution execution, Exception error) {
+            SEEN.offer(new Seen(execution, 0L, error));
+        }
+    }
+
+    public static class Queries extends StreamingQueryListener {
+        public void onQueryStarted(StreamingQueryListener.QueryStartedEvent event) {
+            try {
+                Object query = active().get(event.id());
+                if (query != null) {
+                    SEEN.offer(new Seen(query, 0L, null));
+                }
+            } catch (Exception error) {
+                // A query starts, whether it is observed or not.
+            }
+        }
+
+        public void onQueryProgress(StreamingQueryListener.QueryProgressEvent event) {
+        }
+
+        public void onQueryTerminated(StreamingQueryListener.QueryTerminatedEvent event) {
+        }
+
+        /** The queries of all sessions, by reflection: the classes differ between Spark 3 and 4. */
+        private static Map active() throws Exception {
+            Object shared = call(SparkSession.getDefaultSession().get(), "sharedState");
+            return (Map) call(shared, "activeStreamingQueries");
+        }
+
+        private static Object call(Object thing, String method) throws Exception {
+            return thing.getClass().getMethod(method, new Class[0]).invoke(thing, new Object[0]);
+        }
+    }
+}
