@@ -148,16 +148,22 @@ def event(
     }
 
 
-def progress(at: datetime, rate: float, rows: int, lag: int, snapshots: list[str]) -> Event:
+def progress(at: datetime, job: str, rows: int) -> Event:
+    rate, lag = STREAMS[job][2] + rows % 7, rows % 3
+    state = {"watermark": (at - timedelta(seconds=0.4)).isoformat(), "stateRows": 12}
+    snapshots = snapshot(rows) if job == "iceberg-ingestion" else []
+    span = [rows - int(rate), rows]
     return own(
         "progress", queryId=run_id("query", rate), batchId=rows // 1000, batches=rows // 1000,
         rows=rows, inputRows=int(rate), inputRowsPerSecond=rate, processedRowsPerSecond=rate,
-        batchDurationMs=420, watermark=(at - timedelta(seconds=0.4)).isoformat(), stateRows=12,
-        stateBytes=20_480, snapshots=snapshots,
+        batchDurationMs=420, stateBytes=20_480, snapshots=snapshots,
+        commits=[{"batch": rows // 1000, "offsets": {"orders": {"0": span}},
+                  **({"snapshot": snapshots[0], "sequence": rows // 1000} if snapshots else {})}],
+        **(state if job == "supplier-stats" else {}),
         sources=[{
             "description": "KafkaV2[Subscribe[orders]]", "rows": int(rate), "lag": lag,
-            "startOffset": {"orders": {"0": rows - int(rate)}},
-            "endOffset": {"orders": {"0": rows}}, "latestOffset": {"orders": {"0": rows + lag}},
+            "startOffset": {"orders": {"0": span[0]}}, "endOffset": {"orders": {"0": span[1]}},
+            "latestOffset": {"orders": {"0": rows + lag}},
         }],
     )  # fmt: skip
 
@@ -194,8 +200,7 @@ def started(now: datetime) -> list[Event]:
 def heartbeats(at: datetime, rows: int, jobs: tuple[str, ...] = tuple(STREAMS)) -> list[Event]:
     return [
         event("RUNNING", job, run_id(job, "now"), at,
-              headwater_progress=progress(at, STREAMS[job][2] + rows % 7, rows, rows % 3,
-                                          snapshot(rows) if job == "iceberg-ingestion" else []))
+              headwater_progress=progress(at, job, rows))
         for job in jobs
     ]  # fmt: skip
 

@@ -42,7 +42,7 @@ def test_rates_and_ends_show_without_reload_or_move(page: Page, server: ServerPr
     run = lab.run_id("supplier-stats", "now")
     why = lab.error("Connection to the broker was lost")
     now = datetime.now(UTC)
-    last = lab.progress(now, 7, 8_000_007, 0, [])  # an end tells how far it came
+    last = lab.progress(now, "supplier-stats", 8_000_007)  # an end tells how far it came
     failed = lab.event(
         "FAIL", "supplier-stats", run, now, errorMessage=why, headwater_progress=last
     )

@@ -34,6 +34,10 @@ VIEWS = {
         f"/impact?node={quote(field_id(lab.ORDERS, 'price'), '')}",
         "supplier_stats.total_price",
     ),
+    "records": (
+        f"/records?node={quote(dataset_id(lab.ORDERS), '')}&offsets=0-99999999",
+        "iceberg-ingestion",
+    ),
     "pipelines": ("/pipelines", "No pipelines"),
     "topics": ("/pipelines/topics", "No topics"),
     "tables": ("/pipelines/tables", "warehouse/default/orders"),
@@ -103,6 +107,19 @@ def test_impact_lists_what_depends_on_a_column_and_saves_it(page: Page) -> None:
         page.get_by_role("button", name="Save as CSV").click()
     lines = download.value.path().read_text().splitlines()
     assert any("total_price" in line for line in lines[1:])
+
+
+def test_records_are_followed_from_their_topic(page: Page) -> None:
+    page.goto(f"/datasets/view?{named(*lab.ORDERS)}")
+    page.get_by_role("link", name="Trace records").click()
+    expect(page.get_by_text("Which records?")).to_be_visible()
+    page.get_by_label("Offsets").fill("0-99999999")
+    row = page.get_by_role("row", name=re.compile("iceberg-ingestion"))
+    expect(row).to_contain_text("warehouse/default/orders")
+    expect(row).to_contain_text("snapshots")
+    expect(page).to_have_url(re.compile("offsets=0-99999999"))
+    page.get_by_label("Offsets").fill("99999999-1")
+    expect(page.get_by_text("Which records?")).to_be_visible()
 
 
 def test_an_event_can_be_read_whole(page: Page) -> None:

@@ -61,6 +61,7 @@ def driver(
             [sys.executable, "-m", "headwater.cli.main", "run", str(script), *arguments],
             env={
                 **platform.environ,
+                "JAVA_HOME": platform.variables()["JAVA_HOME"],
                 "OPENLINEAGE_URL": server.url,
                 "HEADWATER_HEARTBEAT_SECONDS": "1",
                 "HEADWATER_SPOOL_DIR": str(folder / "spool"),

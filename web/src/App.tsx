@@ -12,6 +12,7 @@ import { Pipelines } from "./views/pipelines/Pipelines";
 import { Tables } from "./views/pipelines/Tables";
 import { Topics } from "./views/pipelines/Topics";
 import { TopicView } from "./views/pipelines/TopicView";
+import { Records } from "./views/records/Records";
 import { Datasets } from "./views/tables/Datasets";
 import { Events } from "./views/tables/Events";
 import { Jobs } from "./views/tables/Jobs";
@@ -38,6 +39,7 @@ export function App() {
         <Route path="/pipelines/tables" component={Tables} />
         <Route path="/pipelines/topic" component={TopicView} />
         <Route path="/impact" component={Impact} />
+        <Route path="/records" component={Records} />
         <Route>
           <h1 className="hidden">Page not found</h1>
           <Empty title="Page not found">

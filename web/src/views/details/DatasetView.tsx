@@ -13,6 +13,7 @@ import { record } from "../../graph/state";
 import { ago, moment } from "../../graph/words";
 import { useNow } from "../../live/now";
 import { Level, Owners, Section, Tags } from "../lineage/PanelParts";
+import { recordsLink } from "../records/reached";
 import { useParams } from "../tables/parts";
 import { Snapshots } from "./Snapshots";
 
@@ -64,6 +65,7 @@ function Head({ dataset }: { dataset: Dataset }) {
       <p className="deeds">
         <Link href={lineageLink(id)}>Show in the graph</Link>
         <Link href={`/impact?node=${encodeURIComponent(id)}`}>Impact</Link>
+        {kind === "topic" && <Link href={recordsLink(id)}>Trace records</Link>}
       </p>
     </header>
   );

@@ -10,6 +10,7 @@ import { KIND_WORD, kindOf } from "../../graph/kinds";
 import type { DatasetNode, Graph } from "../../graph/model";
 import { ago } from "../../graph/words";
 import { useNow } from "../../live/now";
+import { recordsLink } from "../records/reached";
 import { Owners, Section, Tags } from "./PanelParts";
 import { useView } from "./state";
 import type { Scene } from "./useScene";
@@ -40,6 +41,7 @@ export function DatasetPanel({ node, scene }: { node: DatasetNode; scene: Scene 
         </button>
         <Link href={datasetLink(node.data.id)}>Details</Link>
         <Link href={`/impact?node=${encodeURIComponent(node.id)}`}>Impact</Link>
+        {kind === "topic" && <Link href={recordsLink(node.id)}>Trace records</Link>}
       </p>
       {changes.length > 0 && (
         <Section title="Schema changes">

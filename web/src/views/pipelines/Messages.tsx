@@ -1,16 +1,24 @@
 // The last messages of a topic, decoded: as a table where they are records, each to be read whole.
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Fragment, useState } from "react";
+import { Link } from "wouter";
 import { Failure, Waiting } from "../../components/Told";
 import { ago, moment } from "../../graph/words";
 import { useNow } from "../../live/now";
 import { Section } from "../lineage/PanelParts";
+import { recordsLink } from "../records/reached";
 import { cell, columnsOf, fieldOf, isRecord, text } from "./cells";
 import { type Message, messagesQuery, type Part } from "./topics";
 
 const COUNTS = [10, 25, 100];
 
-export function Messages({ cluster, topic }: { cluster: string; topic: string }) {
+interface Shown {
+  cluster: string;
+  topic: string;
+  node: string | null; // of the topic in the graph
+}
+
+export function Messages({ cluster, topic, node }: Shown) {
   const [limit, setLimit] = useState(COUNTS[0] ?? 10);
   const found = useQuery({
     ...messagesQuery(cluster, topic, limit),
@@ -37,12 +45,14 @@ export function Messages({ cluster, topic }: { cluster: string; topic: string })
       {found.isLoading && <Waiting what="messages" />}
       {found.error && <Failure error={found.error} />}
       {found.data?.messages.length === 0 && <p className="sub">This topic has no messages.</p>}
-      {found.data && found.data.messages.length > 0 && <Table messages={found.data.messages} />}
+      {found.data && found.data.messages.length > 0 && (
+        <Table messages={found.data.messages} node={node} />
+      )}
     </Section>
   );
 }
 
-function Table({ messages }: { messages: Message[] }) {
+function Table({ messages, node }: { messages: Message[]; node: string | null }) {
   const now = useNow();
   const [open, setOpen] = useState<string | null>(null);
   const columns = columnsOf(messages);
@@ -84,7 +94,7 @@ function Table({ messages }: { messages: Message[] }) {
                 {isOpen && (
                   <tr>
                     <td colSpan={width}>
-                      <Whole message={one} />
+                      <Whole message={one} node={node} />
                     </td>
                   </tr>
                 )}
@@ -121,11 +131,17 @@ function Cell({ value, kind = "" }: { value: unknown; kind?: string }) {
   );
 }
 
-function Whole({ message }: { message: Message }) {
+function Whole({ message, node }: { message: Message; node: string | null }) {
   return (
     <div className="whole">
       <p className="sub">
         partition {message.partition}, offset {message.offset}, {moment(message.at)}
+        {node && (
+          <>
+            {" · "}
+            <Link href={recordsLink(node, message)}>What it reached</Link>
+          </>
+        )}
       </p>
       {message.key && <Read title="Key" part={message.key} />}
       {message.value && <Read title="Value" part={message.value} />}

@@ -8,6 +8,7 @@ import { Failure, Waiting } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
 import { short } from "../../graph/words";
 import { Level, Section } from "../lineage/PanelParts";
+import { recordsLink } from "../records/reached";
 import { useParams } from "../tables/parts";
 import { Messages } from "./Messages";
 import { type SchemaVersion, type TopicDetail, topicQuery } from "./topics";
@@ -26,7 +27,10 @@ export function TopicView() {
         <p className="sub">topic · {cluster}</p>
         <p className="deeds">
           {found.data?.nodeId && (
-            <Link href={lineageLink(found.data.nodeId)}>Show in the graph</Link>
+            <>
+              <Link href={lineageLink(found.data.nodeId)}>Show in the graph</Link>
+              <Link href={recordsLink(found.data.nodeId)}>Trace records</Link>
+            </>
           )}
           <Link href="/pipelines/topics">All topics</Link>
         </p>
@@ -36,7 +40,7 @@ export function TopicView() {
       {found.data?.problem && <p className="failure">✕ {found.data.problem}</p>}
       {found.data && (
         <Level value="h2">
-          <Messages cluster={cluster} topic={topic} />
+          <Messages cluster={cluster} topic={topic} node={found.data.nodeId} />
           <div className="columns-2">
             <div>
               {found.data.subjects.map((one) => (
