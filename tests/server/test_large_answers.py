@@ -16,7 +16,7 @@ import pytest
 from headwater.server.lineage.cache import BoundedCache
 from headwater.server.store.database import open_database
 from headwater.server.store.keys import create_key
-from server.events import Event, as_bytes, dataset, facet, run_event, run_id, schema
+from server.events import Event, as_bytes, dataset, facet, minute, run_event, run_id, schema
 from server.process import ServerProcess
 from server.stores import KINDS, Stores
 
@@ -188,6 +188,16 @@ def test_limited_keys_that_ask_at_once_fit_into_memory(
     assert 200 in statuses, answers
     assert statuses <= {200, 413, 503}, answers
     assert received(server, _LONG_RUN, keyed.team)[0] == 200
+
+
+def test_diffs_asked_for_at_once_fit_into_memory(server: ServerProcess) -> None:
+    """Large ones are made one at a time, and too large ones refused with what to do."""
+    path = "/api/v1/lineage/diff"
+    with memory_within_limits(server), ThreadPoolExecutor(4) as pool:
+        answers = [*pool.map(lambda _: server.api.client.get(path, timeout=300), range(4))]
+    assert {answer.status_code for answer in answers} <= {413, 503}
+    assert any("a shorter time span" in answer.json()["hint"] for answer in answers)
+    assert server.api.status("/lineage/diff", to=minute(51)) == 200
 
 
 def test_what_is_left_out_is_named_and_found_among_the_events(server: ServerProcess) -> None:

@@ -5,7 +5,7 @@ import threading
 from headwater.errors import AnswerTooLarge, ServerBusy
 
 FACETS = 8 * 2**20  # bytes of facets in an answer: those of the largest event fit
-COLUMNS = 32 * 2**20  # bytes of columns in an answer, of which one takes about 80
+COLUMNS = 32 * 2**20  # bytes of columns or changes in an answer; a column takes about 80
 _CONTENTS = 16 * 2**20  # bytes of schemas and mappings that are decoded, to ten times as much
 _EVENTS = 512 * 2**20  # bytes of events that are opened, which takes two seconds
 _SMALL = 2 * 2**20  # bytes of an answer that is made beside others
@@ -35,7 +35,7 @@ class Budget:
         return self._events >= 0
 
     def take_columns(self, size: int) -> None:
-        """Make columns part of the answer.
+        """Make columns or changes part of the answer.
 
         Raises: AnswerTooLarge. ServerBusy.
         """

@@ -26,6 +26,7 @@ from headwater.server.marquez.runs import job_names
 from headwater.server.store.contents import Input, Output
 
 Column = tuple[int, str]  # a dataset's root, and a field
+_EDGE, _TOLD = 320, 80  # bytes of a column edge and of a transformation in an answer, about
 
 
 class Step(NamedTuple):
@@ -100,25 +101,24 @@ class ColumnWalk:
         target: int,
         found: dict[Column, None],
     ) -> None:
-        outputs = {**mapping.outputs}
-        if any((self._roots[g.dataset], g.field) == column for g in mapping.dataset):
+        members = [dataset for dataset in mapping.inputs if self._roots[dataset] == column[0]]
+        whole = [
+            g for dataset in members for g in mapping.whole.get(dataset, {}).get(column[1], ())
+        ]
+        fed = [mapping.fed_by.get(dataset, {}).get(column[1], {}) for dataset in members]
+        fields = dict.fromkeys(field for outputs in fed for field in outputs)
+        if whole:
             schema = self._schemas.get(target)
-            fields = [*outputs, *(schema.names if schema else ())]
-        else:
-            fields = [
-                field
-                for dataset, fed in mapping.fed_by.items()
-                if self._roots[dataset] == column[0]
-                for field in fed.get(column[1], ())
-            ]
-        for field in dict.fromkeys(fields):
+            fields |= dict.fromkeys([*mapping.outputs, *(schema.names if schema else ())])
+        for field in fields:
             reached = (target, field)
             if not self._has(reached):
                 continue
-            for given, told in self._inputs(mapping, outputs.get(field)):
-                if (self._roots[given.dataset], given.field) == column:
-                    self._step(reached, column, Step(given, told, job))
-                    found[reached] = None
+            found[reached] = None
+            for given in [given for outputs in fed for given in outputs.get(field, ())]:
+                self._step(reached, column, Step(given, mapping.outputs[field], job))
+            for given in whole:
+                self._step(reached, column, Step(given, None, job))
 
     @staticmethod
     def _inputs(
@@ -129,9 +129,14 @@ class ColumnWalk:
         return direct + [(given, None) for given in mapping.dataset]
 
     def _step(self, to: Column, origin: Column, step: Step) -> None:
-        steps = self.steps.setdefault((to, origin), [])
-        if step not in steps:
-            steps.append(step)
+        steps = self.steps.get((to, origin))
+        if steps is None:
+            steps = self.steps[to, origin] = []
+        elif step in steps:
+            return
+        told = sum(_TOLD + len(text or "") for _, _, text, _ in step.given.steps)
+        self._view.budget.take_columns(_EDGE + told)
+        steps.append(step)
 
     def _has(self, column: Column) -> bool:
         """Whether a column that a schema or a mapping names exists."""
@@ -309,9 +314,8 @@ class _Writer:
         base = (row.namespace, row.name, self._versions[origin[0]], origin[1], text, kind)
         if not self._is_detailed:
             return InputFieldNode(*base)
-        told = [t for s in steps for t in told_steps(s.given)]
-        unique = [t for i, t in enumerate(told) if t not in told[:i]]
-        return DetailedInput(*base, unique, self._jobs.get(step.job))
+        told = told_steps(s.given for s in steps)
+        return DetailedInput(*base, told, self._jobs.get(step.job))
 
     def _precedence(self, step: Step) -> tuple[bool, str, str]:
         """What tells steps between two columns apart, whichever was stored first."""

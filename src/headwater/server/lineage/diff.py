@@ -4,6 +4,7 @@ Around a node, two snapshots are compared. Everywhere, only what has changed in 
 looked at, so that the work follows the change and not the size of the graph.
 """
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -11,9 +12,12 @@ from headwater.openlineage.names import NodeId
 from headwater.server.lineage.snapshot import EMPTY, GraphSnapshot, Pair, Validity, around, take
 from headwater.server.lineage.view import StoreView, maybe_moment, moment, uuid_text
 from headwater.server.lineage.walk import PastWalk
+from headwater.server.store.database import Row
 from headwater.server.store.tables import INPUT, OUTPUT
 
 _NEAR = "> ? AND {0} <= ?"
+_CHANGE = 120  # bytes of a change in an answer besides its names
+_LOOKUPS = 4096  # moments times datasets that are looked up in one statement
 
 
 def diff_around(
@@ -104,15 +108,18 @@ def _linked_only(snapshot: GraphSnapshot) -> GraphSnapshot:
 def compare(
     before: StoreView, after: StoreView, one: GraphSnapshot, two: GraphSnapshot
 ) -> dict[str, Any]:
-    """The difference of two snapshots."""
-    runs = _Runs(after, (before.at, after.at))
+    """The difference of two snapshots.
+
+    Raises: AnswerTooLarge.
+    """
+    runs = _Runs(after, (before.at, after.at), [*one.everything(), *two.everything()])
     fields = [_field(runs, key, one, two) for key in sorted(one.fields.keys() | two.fields.keys())]
     return {
         "from": moment_or_none(before.at),
         "to": moment_or_none(after.at),
         "nodes": {
-            "added": sorted(two.nodes - one.nodes),
-            "removed": sorted(one.nodes - two.nodes),
+            "added": runs.counted(sorted(two.nodes - one.nodes)),
+            "removed": runs.counted(sorted(one.nodes - two.nodes)),
         },
         "edges": {
             "added": [runs.begun(p, two.edges[p]) for p in sorted(two.edges.keys() - one.edges)],
@@ -120,19 +127,17 @@ def compare(
         },
         "columnEdges": {
             "added": [
-                {**runs.begun(p, two.columns[p].validity), "transformations": two.columns[p].steps}
+                runs.begun(p, two.columns[p].validity, transformations=two.columns[p].steps)
                 for p in sorted(two.columns.keys() - one.columns)
             ],
             "removed": [
-                {**runs.ended(p, one.columns[p].validity), "transformations": one.columns[p].steps}
+                runs.ended(p, one.columns[p].validity, transformations=one.columns[p].steps)
                 for p in sorted(one.columns.keys() - two.columns)
             ],
             "changed": [
-                {
-                    **runs.begun(p, two.columns[p].told),
-                    "before": one.columns[p].steps,
-                    "after": two.columns[p].steps,
-                }
+                runs.begun(
+                    p, two.columns[p].told, before=one.columns[p].steps, after=two.columns[p].steps
+                )
                 for p in sorted(one.columns.keys() & two.columns)
                 if one.columns[p].steps != two.columns[p].steps
             ],
@@ -154,6 +159,7 @@ def _field(
                      for f in (old, new))  # fmt: skip
     if before == after:
         return None
+    runs.count(key, before, after)
     change = "added" if before is None else "removed" if after is None else "changed"
     at, run = runs.when_begun(new[1]) if new else runs.when_ended(old[1]) if old else (None, None)
     return {"nodeId": key[0], "name": key[1], "change": change, "before": before, "after": after,
@@ -163,16 +169,52 @@ def _field(
 class _Runs:
     """Finds the moment of a change, and the run that made it."""
 
-    def __init__(self, view: StoreView, window: tuple[int, int]) -> None:
+    def __init__(
+        self, view: StoreView, window: tuple[int, int], everything: list[Validity]
+    ) -> None:
         self._view, self._window = view, window
+        self._touches: dict[tuple[int, int], list[Row]] = {}
+        self._successors: dict[tuple[int, int, int], str | None] = {}
+        self._load_touches({
+            (at, dataset) for validity in everything for at in (validity.since, validity.until)
+            if self._is_between(at) for dataset in validity.datasets
+        })  # fmt: skip
 
-    def begun(self, pair: Pair, validity: Validity) -> dict[str, Any]:
+    def _load_touches(self, wanted: set[tuple[int, int]]) -> None:
+        """Have the runs at hand that spoke of datasets at some moments."""
+        for part in _products(sorted(wanted)):
+            rows = self._view.session.all(
+                "SELECT t.time, t.dataset, r.uuid, t.job, t.io FROM touch t "
+                "JOIN run r ON r.id = t.run WHERE t.dataset = ANY(?) AND t.time = ANY(?) "
+                "AND r.state <> 'DECLARED'",
+                [*{dataset for _, dataset in part}], [*{at for at, _ in part}],
+            )  # fmt: skip
+            for at, dataset, *run in rows:
+                if (at, dataset) in wanted:
+                    self._touches.setdefault((at, dataset), []).append(tuple(run))
+
+    def counted(self, nodes: list[str]) -> list[str]:
+        """Nodes, as part of the answer."""
+        self._view.budget.take_columns(sum(map(len, nodes)))
+        return nodes
+
+    def count(self, names: Pair, *details: Any) -> None:
+        """Make a change part of the answer.
+
+        Raises: AnswerTooLarge.
+        """
+        size = sum(map(len, names)) + sum(len(str(detail)) for detail in details)
+        self._view.budget.take_columns(_CHANGE + size)
+
+    def begun(self, pair: Pair, validity: Validity, **details: Any) -> dict[str, Any]:
         """An edge that is new."""
-        return _told(pair, *self.when_begun(validity))
+        self.count(pair, details)
+        return _told(pair, *self.when_begun(validity)) | details
 
-    def ended(self, pair: Pair, validity: Validity) -> dict[str, Any]:
+    def ended(self, pair: Pair, validity: Validity, **details: Any) -> dict[str, Any]:
         """An edge that is gone."""
-        return _told(pair, *self.when_ended(validity))
+        self.count(pair, details)
+        return _told(pair, *self.when_ended(validity)) | details
 
     def when_begun(self, validity: Validity) -> tuple[int | None, str | None]:
         """When something began between the moments, and by which run."""
@@ -191,23 +233,38 @@ class _Runs:
 
     def _speaker(self, validity: Validity, at: int) -> str | None:
         """The run that spoke of the dataset at a moment."""
-        rows = self._view.session.all(
-            "SELECT r.uuid, t.job, t.io FROM touch t JOIN run r ON r.id = t.run "
-            "WHERE t.dataset = ANY(?) AND t.time = ? AND r.state <> 'DECLARED'",
-            [*validity.datasets], at,
-        )  # fmt: skip
+        rows = [
+            row for dataset in validity.datasets for row in self._touches.get((at, dataset), ())
+        ]
         if validity.job:
             rows = [row for row in rows if row[1] == validity.job]
         return uuid_text(min(rows, key=lambda r: (r[2] != validity.io, r[0]))[0]) if rows else None
 
     def _successor(self, validity: Validity) -> str | None:
         """The run that spoke for the job from then on."""
-        side = "in_since" if validity.io == INPUT else "out_since"
-        rows = self._view.session.all(
-            f"SELECT uuid FROM run WHERE job = ? AND {side} = ? AND state <> 'DECLARED' "
-            "ORDER BY uuid LIMIT 1", validity.job, validity.until,
-        )  # fmt: skip
-        return uuid_text(rows[0][0]) if rows else None
+        key = validity.job, validity.io, validity.until
+        if key not in self._successors:
+            side = "in_since" if validity.io == INPUT else "out_since"
+            rows = self._view.session.all(
+                f"SELECT uuid FROM run WHERE job = ? AND {side} = ? AND state <> 'DECLARED' "
+                "ORDER BY uuid LIMIT 1", validity.job, validity.until,
+            )  # fmt: skip
+            self._successors[key] = uuid_text(rows[0][0]) if rows else None
+        return self._successors[key]
+
+
+def _products(wanted: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
+    """Pairs in parts, in none of which the first times the second are too many to look up."""
+    part, firsts, seconds = list[tuple[int, int]](), set[int](), set[int]()
+    for pair in wanted:
+        firsts.add(pair[0])
+        seconds.add(pair[1])
+        if part and len(firsts) > 1 and len(firsts) * len(seconds) > _LOOKUPS:
+            yield part
+            part, firsts, seconds = [], {pair[0]}, {pair[1]}
+        part.append(pair)
+    if part:
+        yield part
 
 
 def _told(pair: Pair, at: int | None, run: str | None) -> dict[str, Any]:

@@ -26,6 +26,12 @@ class PastColumnWalk(ColumnWalk):
 
     def _written_by(self, roots: set[int]) -> dict[int, IndexedMapping]:
         new = [root for root in roots if root not in self._writers]
+        if new:
+            self._load_writers(new)
+        used = {m for root in roots for m, _ in self._writers[root]}
+        return self._known(used, roots)
+
+    def _load_writers(self, new: list[int]) -> None:
         members, at = self.naming.members(new), self._view.at
         rows = self._view.session.all(
             "SELECT m.dataset, m.mapping, m.job FROM mapping_span m "
@@ -35,8 +41,6 @@ class PastColumnWalk(ColumnWalk):
         self._writers.update({root: [] for root in new})
         for member, mapping, job in rows:
             self._writers[members[member]].append((mapping, job))
-        used = {m for root in roots for m, _ in self._writers[root]}
-        return self._known(used, roots)
 
     def _read_by(self, roots: set[int]) -> dict[int, IndexedMapping]:
         new = [root for root in roots if root not in self._readers]

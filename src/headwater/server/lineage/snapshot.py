@@ -1,6 +1,6 @@
 """A part of the graph at one moment, in the terms in which two moments are compared."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from headwater.openlineage.names import FieldName, JobName, NodeId, NodeKind
@@ -14,6 +14,7 @@ from headwater.server.store.contents import Field
 from headwater.server.store.tables import INPUT, OUTPUT
 
 Pair = tuple[str, str]  # origin and destination
+_EDGE, _FIELD = 512, 160  # bytes that an edge or a field takes in a snapshot, about
 
 
 class Validity(NamedTuple):
@@ -45,6 +46,13 @@ class GraphSnapshot(NamedTuple):
     fields: dict[tuple[str, str], tuple[Field, Validity]]
     columns: dict[Pair, ColumnValidity]
 
+    def everything(self) -> Iterator[Validity]:
+        """Since when and until when each thing in it stands."""
+        yield from self.edges.values()
+        yield from (validity for _, validity in self.fields.values())
+        for column in self.columns.values():
+            yield from (column.validity, column.told)
+
 
 EMPTY = GraphSnapshot(set(), {}, {}, {})
 
@@ -72,7 +80,10 @@ def take(
     """A snapshot of a walk, of the fields of some datasets and the column edges into some.
 
     Times are right within the window.
+
+    Raises: AnswerTooLarge, ServerBusy.
     """
+    view.budget.grow(len(walk.edges) * _EDGE)
     names = {n: str(JobName(*name)) for n, name in job_names(view, {*walk.inputs}).items()}
     naming = walk.naming
     edges: dict[Pair, Validity] = {}
@@ -83,6 +94,8 @@ def take(
     columns = PastColumnWalk(view, naming)
     columns.into(into)
     columns.load_schemas({*described})
+    schemas = filter(None, map(columns.schema, described))
+    view.budget.take_columns(_FIELD * sum(len(schema.fields) for schema in schemas))
     nodes = {naming.node_id(root) for root in walk.datasets} | {*names.values()}
     roots = {*described, *(root for pair in columns.steps for root, _ in pair)}
     history = ValiditySpans(view, naming, window, roots)
@@ -113,13 +126,12 @@ def _columns(columns: PastColumnWalk, history: ValiditySpans) -> dict[Pair, Colu
         since, until = min(span[0] for span in spans), max(span[1] for span in spans)
         job = steps[0].job if len(jobs) == 1 else 0
         validity = Validity(since, until, job, OUTPUT, tuple(naming.members([to[0]])))
-        told = [t for step in steps for t in told_steps(step.given)]
-        unique = [t for i, t in enumerate(told) if t not in told[:i]]
+        told = told_steps(step.given for step in steps)
         pair = (
             str(FieldName(*naming.name(origin[0]), origin[1])),
             str(FieldName(*naming.name(to[0]), to[1])),
         )
         same = [history.column_edge(to, origin, s.job, s.given.steps) for s in steps]
         told_since = validity._replace(since=max(span[0] for span in same))
-        found[pair] = ColumnValidity(validity, sorted(unique, key=str), told_since)
+        found[pair] = ColumnValidity(validity, sorted(told, key=str), told_since)
     return found

@@ -1,8 +1,11 @@
 """What happened to a column on its way, in the words of answers."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from headwater.server.store.contents import Input, Output
+
+_KEYS = ("type", "subtype", "description", "masking")
 
 
 def told_type(output: Output, given: Input) -> tuple[str | None, str | None]:
@@ -20,9 +23,11 @@ def step_type(given: Input) -> tuple[str | None, str | None]:
     return text or None, subtype or kind
 
 
-def told_steps(given: Input) -> list[dict[str, Any]]:
-    """Every step of an input as OpenLineage writes it."""
-    return [
-        {"type": kind, "subtype": subtype, "description": text or "", "masking": bool(masking)}
+def told_steps(inputs: Iterable[Input]) -> list[dict[str, Any]]:
+    """Every step of some inputs as OpenLineage writes it, once."""
+    steps = dict.fromkeys(
+        (kind, subtype, text or "", bool(masking))
+        for given in inputs
         for kind, subtype, text, masking in given.steps
-    ]
+    )
+    return [dict(zip(_KEYS, step, strict=True)) for step in steps]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from headwater.openlineage.times import FOREVER
 from headwater.server.lineage.columns import Column
 from headwater.server.lineage.naming import Naming
-from headwater.server.lineage.view import IndexedMapping, StoreView
+from headwater.server.lineage.view import StoreView
 from headwater.server.store.contents import Field, Step
 
 
@@ -65,7 +65,9 @@ class ValiditySpans:
         inputs = {*self._naming.members([origin[0]])}
 
         def leads(span: Span) -> bool:
-            return _leads(self._contents[span.content], to[1], inputs, origin[1], steps)
+            mapping = self._contents[span.content]
+            given = [g for dataset in inputs for g in mapping.between(dataset, origin[1], to[1])]
+            return any(steps is None or g.steps == steps for g in given)
 
         found: list[Window] = []
         for member in self._naming.members([to[0]]):
@@ -135,20 +137,3 @@ def _decided(spans: list[tuple[int, int, bytes, int, int]]) -> list[Span]:
 
 def _both(one: Window, other: Window) -> Window:
     return max(one[0], other[0]), min(one[1], other[1])
-
-
-def _leads(
-    mapping: IndexedMapping,
-    output: str,
-    datasets: set[int],
-    field: str,
-    steps: list[Step] | None,
-) -> bool:
-    told = mapping.outputs.get(output)
-    inputs = [*(told.inputs if told else ()), *mapping.dataset]
-    return any(
-        given.dataset in datasets
-        and given.field == field
-        and (steps is None or given.steps == steps)
-        for given in inputs
-    )

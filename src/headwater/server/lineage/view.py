@@ -18,7 +18,7 @@ from headwater.server.lineage.cache import BoundedCache
 from headwater.server.lineage.spelling import Spelling
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.compression import content_size
-from headwater.server.store.contents import Field, Mapping, read_fields, read_mapping
+from headwater.server.store.contents import Field, Input, Mapping, Step, read_fields, read_mapping
 from headwater.server.store.database import Database, Session
 from headwater.server.store.log import each_body
 
@@ -52,19 +52,39 @@ def field_json(field: Field, tags: list[str]) -> dict[str, Any]:
 class IndexedMapping:
     """A column mapping that can be followed both ways."""
 
-    __slots__ = ("dataset", "fed_by", "inputs", "outputs", "size")
+    __slots__ = ("dataset", "fed_by", "inputs", "outputs", "size", "whole")
 
     def __init__(self, mapping: Mapping) -> None:
-        self.outputs = {output.field: output for output in mapping.outputs}
-        self.dataset = mapping.dataset
-        self.fed_by: dict[int, dict[str, list[str]]] = {}  # input dataset → field → outputs
-        for output in mapping.outputs:
+        outputs = [output._replace(inputs=_merge(output.inputs)) for output in mapping.outputs]
+        self.outputs = {output.field: output for output in outputs}
+        self.dataset = _merge(mapping.dataset)
+        # Input dataset → field → output field → how it is fed.
+        self.fed_by: dict[int, dict[str, dict[str, list[Input]]]] = {}
+        for output in outputs:
             for given in output.inputs:
-                fed = self.fed_by.setdefault(given.dataset, {})
-                fed.setdefault(given.field, []).append(output.field)
-        inputs = sum(len(output.inputs) for output in mapping.outputs)
-        self.size = _FIELD * (len(mapping.outputs) + inputs + len(mapping.dataset) + 1)
-        self.inputs = self.fed_by.keys() | {given.dataset for given in mapping.dataset}
+                fed = self.fed_by.setdefault(given.dataset, {}).setdefault(given.field, {})
+                fed.setdefault(output.field, []).append(given)
+        # Input dataset → field → how it decides over every output field.
+        self.whole: dict[int, dict[str, list[Input]]] = {}
+        for given in self.dataset:
+            self.whole.setdefault(given.dataset, {}).setdefault(given.field, []).append(given)
+        inputs = sum(len(output.inputs) for output in outputs)
+        self.size = _FIELD * (len(outputs) + inputs + len(self.dataset) + 1)
+        self.inputs = self.fed_by.keys() | self.whole.keys()
+
+    def between(self, dataset: int, field: str, output: str) -> list[Input]:
+        """Every way from a field of an input to a field of the output."""
+        direct = self.fed_by.get(dataset, {}).get(field, {}).get(output, [])
+        return direct + self.whole.get(dataset, {}).get(field, [])
+
+
+def _merge(inputs: list[Input]) -> list[Input]:
+    """Inputs, each field once with all its steps; once more where it is also given without."""
+    steps: dict[tuple[int, str, bool], dict[Step, None]] = {}
+    for given in inputs:
+        known = steps.setdefault((given.dataset, given.field, not given.steps), {})
+        known.update(dict.fromkeys(given.steps))
+    return [Input(dataset, field, [*told]) for (dataset, field, _), told in steps.items()]
 
 
 def facets_size(facets: Facets) -> int:
