@@ -34,7 +34,17 @@ def test_records_are_shown_with_all_that_they_reached(stream: Lab) -> None:
     done = stream.ask("reached", "topic:orders", "--offsets", "60-80")
     assert done.returncode == 0, done.stderr
     head, *rows = [line.split() for line in done.stdout.splitlines()]
-    assert head == ["STEP", "JOB", "RUNS", "STATE", "RECORDS", "OUTPUT", "SINCE", "SNAPSHOTS"]
+    assert head == [
+        "STEP",
+        "JOB",
+        "RUNS",
+        "STATE",
+        "RECORDS",
+        "OUTPUT",
+        "SINCE",
+        "(UTC)",
+        "SNAPSHOTS",
+    ]
     assert [(row[0], row[1]) for row in rows] == [("1", "sink"), ("1", "windows"), ("2", "daily")]
     assert "batch" in rows[0]
     assert rows[0][-1] == "200"

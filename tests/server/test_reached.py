@@ -75,6 +75,28 @@ def test_records_that_nobody_has_read_reached_nothing(api: Api) -> None:
     assert _ask(api, 40, 50) == []
 
 
+def test_a_report_without_commits_repeats_positions_and_counts_for_nothing(api: Api) -> None:
+    _start_sink(api)
+    again = {**_report((3, "14", 30, 40)), "commits": [], "snapshots": []}
+    api.send(_sink(4, again), _sink(5, again), _sink(6, _report((4, "15", 40, 50))))
+    (sink,) = _ask(api, 35, 35)
+    assert (sink["exact"], sink["outputs"][0]["snapshots"]) == (True, ["14"])
+    (sink,) = _ask(api, 45, 45)
+    assert (sink["exact"], sink["outputs"][0]["snapshots"]) == (True, ["15"])
+    assert sink["runs"][0]["since"] == minute(5)
+
+
+def test_the_first_commit_may_tell_no_offsets(api: Api) -> None:
+    first = _report((0, "11", 0, 10))
+    del first["commits"][0]["offsets"]
+    api.send(
+        run_event("START", 0, run="sink", job="sink", inputs=[_ORDERS], outputs=[_TABLE]),
+        _sink(1, first),
+    )
+    (sink,) = _ask(api, 5, 5)
+    assert (sink["exact"], sink["outputs"][0]["snapshots"]) == (False, ["11"])
+
+
 def test_a_run_is_told_with_its_batches(api: Api) -> None:
     _start_sink(api)
     (sink,) = _ask(api, 15, 25)

@@ -1,6 +1,7 @@
 """`headwater reached`: what records of a topic went into."""
 
 import re
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -44,7 +45,7 @@ def reached(
 
 
 def _write(told: dict[str, Any]) -> None:
-    from headwater.cli.output import note, state_text, write_table
+    from headwater.cli.output import moment_text, note, state_text, write_table
 
     if not told["jobs"]:
         note("no job has reported that it read these records")
@@ -56,10 +57,16 @@ def _write(told: dict[str, Any]) -> None:
             str(job["step"]), job["name"], _runs(job), state_text(last["state"]),
             "exact" if job["exact"] else "superset",
         ]  # fmt: skip
-        outputs = [[one["name"], one["since"], _snapshots(one)] for one in job["outputs"]]
-        for number, output in enumerate(outputs or [["-", last["since"], "-"]]):
+        outputs = [
+            [one["name"], moment_text(datetime.fromisoformat(one["since"])), _snapshots(one)]
+            if "since" in one else [one["name"], "-", "-"]
+            for one in job["outputs"]
+        ]  # fmt: skip
+        for number, output in enumerate(outputs or [["-", "-", "-"]]):
             rows.append([*(job_cells if number == 0 else [""] * len(job_cells)), *output])
-    write_table(["STEP", "JOB", "RUNS", "STATE", "RECORDS", "OUTPUT", "SINCE", "SNAPSHOTS"], rows)
+    write_table(
+        ["STEP", "JOB", "RUNS", "STATE", "RECORDS", "OUTPUT", "SINCE (UTC)", "SNAPSHOTS"], rows
+    )
     for reason, jobs in _reasons(told["jobs"]).items():
         note(f"{', '.join(jobs)}: {reason}")
     if not told["complete"]:

@@ -80,12 +80,12 @@ def _reports(view: StoreView, run: RunRow, since: int, records: Records) -> Iter
     """The reports in which the run read any of the records, from a time on."""
     after = since
     for at, facet in _each(view, run, since):
-        spans = [*_spans(facet, records)]
-        if spans and min(start for start, _ in spans) >= records.last:
+        told = [*_told(facet, records)]
+        if told and min(start for start, _ in told) >= records.last:
             return
-        if any(start < records.last and end > records.first for start, end in spans):
+        if any(s < records.last and e > records.first for s, e in _new(facet, records)):
             yield _Report(after, at, facet)
-        after = at if spans else after
+        after = at if told else after
 
 
 def _before(view: StoreView, run: RunRow, records: Records, offset: int) -> int:
@@ -104,7 +104,7 @@ def _before(view: StoreView, run: RunRow, records: Records, offset: int) -> int:
 def _position(view: StoreView, run: RunRow, since: int, records: Records) -> tuple[int, int | None]:
     """How far the run was in the partition by its first report at a time or later."""
     for at, facet in _each(view, run, since):
-        ends = [end for _, end in _spans(facet, records)]
+        ends = [end for _, end in _told(facet, records)]
         if ends:
             return at, max(ends)
     return since, None
@@ -156,7 +156,18 @@ def _of_commit(commit: CommitProgress, records: Records) -> Iterator[tuple[int, 
             yield span[0] or 0, span[1]
 
 
-def _spans(facet: ProgressFacet, records: Records) -> Iterator[tuple[int, int]]:
+def _new(facet: ProgressFacet, records: Records) -> Iterator[tuple[int, int]]:
+    """From where to where the partition was read since the report before.
+
+    A report without new commits repeats the positions of the last one.
+    """
+    commits = facet.commits
+    if commits is None or any(commit.offsets is None for commit in commits):
+        return _told(facet, records)
+    return (span for commit in commits for span in _of_commit(commit, records))
+
+
+def _told(facet: ProgressFacet, records: Records) -> Iterator[tuple[int, int]]:
     """From where to where a report tells that the partition was read."""
     for source in facet.sources or ():
         begun = {place[:2]: place[2] for place in positions(source.start_offset)}
