@@ -74,15 +74,62 @@ def test_columns_that_left_a_schema_leave_the_column_graph(api: Api) -> None:
     assert [c["name"] for c in api.dataset("totals")["columnLineage"] or []] == ["shop"]
 
 
-def test_columns_that_no_schema_has_are_not_listed_with_a_dataset(api: Api) -> None:
+def test_internal_columns_of_our_own_jobs_are_not_listed_with_a_dataset(api: Api) -> None:
     """Such as those that a job makes on its way from the bytes of a topic to its fields."""
     told = lineage(total=[comes_from("orders", "price"), comes_from("orders", "_decoded")])
+    told["_producer"] = "urn:headwater:capture:1.0.0"
     made = dataset("totals", schema=schema("total", "shop"), columnLineage=told)
     api.send(run_event("COMPLETE", 1, inputs=[ORDERS], outputs=[made]))
     (column,) = api.dataset("totals")["columnLineage"]
     assert [given["field"] for given in column["inputFields"]] == ["price"]
     (listed,) = [d for d in api.get("/namespaces/db/datasets")["datasets"] if d["columnLineage"]]
     assert listed["columnLineage"] == [column]
+    assert [one["name"] for one in api.dataset("orders")["fields"]] == ["price", "shop"]
+    assert api.get("/search", q="_decoded", types="column")["results"] == []
+
+
+def _listed(api: Api, name: str) -> list[tuple[str, bool]]:
+    return [(f["name"], f.get("inSchema", True)) for f in api.dataset(name)["fields"]]
+
+
+def test_columns_that_only_column_lineage_names_are_listed_found_and_marked(api: Api) -> None:
+    """Such as the columns of a dbt model that are not documented."""
+    told = lineage(id=[comes_from("raw", "id")], total=[comes_from("raw", "price")])
+    stage = dataset("stage", schema=schema("id"), columnLineage=told)
+    raw = dataset("raw", schema=schema("id"))
+    api.send(run_event("COMPLETE", 1, inputs=[raw], outputs=[stage]))
+    assert _listed(api, "stage") == [("id", True), ("total", False)]
+    assert _listed(api, "raw") == [("id", True), ("price", False)]
+    assert [c["name"] for c in api.dataset("stage")["columnLineage"]] == ["id", "total"]
+    node = api.lineage("dataset:db:stage")["dataset:db:stage"]
+    assert node["data"]["fields"] == api.dataset("stage")["fields"]
+    past = api.lineage("dataset:db:stage", asOf=minute(2))["dataset:db:stage"]
+    assert past["data"]["fields"] == api.dataset("stage")["fields"]
+    (found,) = api.get("/search", q="total", types="column")["results"]
+    assert (found["nodeId"], found["field"]) == (field("total", "stage"), "total")
+    (found,) = api.get("/search", q="price", filter="FIELD")["results"]
+    assert found["nodeId"] == field("price", "raw")
+    assert api.get("/resolve", name="total")["node"]["nodeId"] == field("total", "stage")
+    documented = dataset("stage", schema=schema("id", "total"), columnLineage=told)
+    api.send(run_event("COMPLETE", 2, run="b", inputs=[raw], outputs=[documented]))
+    assert _listed(api, "stage") == [("id", True), ("total", True)]
+    (found,) = api.get("/search", q="total", types="column")["results"]
+    assert found["nodeId"] == field("total", "stage")
+
+
+def test_columns_that_column_lineage_names_no_more_are_gone(api: Api) -> None:
+    for at, column in ((1, "old"), (2, "new")):
+        made = dataset("t", schema=schema("id"), columnLineage=lineage(**{column: []}))
+        api.send(run_event("COMPLETE", at, run=f"r{at}", outputs=[made]))
+    assert _listed(api, "t") == [("id", True), ("new", False)]
+    assert api.get("/search", q="old", types="column")["results"] == []
+
+
+def test_a_column_that_a_schema_dropped_is_not_listed_though_lineage_names_it(api: Api) -> None:
+    made = dataset("t", schema=schema("id", "x"), columnLineage=lineage(x=[]))
+    fewer = dataset("t", schema=schema("id"), columnLineage=lineage(x=[]))
+    api.send(run_event(at=1, run="a", outputs=[made]), run_event(at=2, run="b", outputs=[fewer]))
+    assert _listed(api, "t") == [("id", True)]
 
 
 def test_a_column_that_only_column_lineage_names_is_followed(api: Api) -> None:

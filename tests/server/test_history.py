@@ -16,6 +16,7 @@ from headwater.server.lineage.columns import ColumnWalk, column_graph
 from headwater.server.lineage.diff import diff_around, diff_everywhere
 from headwater.server.lineage.naming import Naming
 from headwater.server.lineage.past_columns import PastColumnWalk
+from headwater.server.lineage.schemas import schemas_of
 from headwater.server.lineage.view import NOW, StoreView, StoreViews
 from headwater.server.lineage.walk import PastWalk, past_graph
 from headwater.server.marquez import datasets, graph
@@ -184,7 +185,7 @@ def _whole_graph(view: StoreView) -> dict[str, Any]:
     for (job,) in view.session.all("SELECT id FROM job"):
         nodes |= _plain(graph.lineage_of_job(view, job, 0, graph.GraphOptions()))
     roots = [row[0] for row in view.session.all("SELECT id FROM dataset WHERE id = root")]
-    shown, schemas = datasets.rows_of(view, roots), datasets.schemas_of(view, roots)
+    shown, schemas = datasets.rows_of(view, roots), schemas_of(view, roots)
     walk = ColumnWalk(view)
     # Every column that a dataset is known to have, and what leads into it.
     walk.upstream([c for root in roots for c in walk.outputs_of(root)], 1)

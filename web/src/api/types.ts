@@ -12,6 +12,8 @@ export interface Field {
   type: string | null;
   tags: string[];
   description: string | null;
+  /** False of a column that only column lineage names. */
+  inSchema?: boolean;
 }
 
 export type Facets = Record<string, unknown>;

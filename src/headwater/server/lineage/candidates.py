@@ -11,6 +11,7 @@ from headwater.openlineage.kinds import DatasetKind, dataset_kind, is_catalog
 from headwater.openlineage.names import DatasetName, FieldName, JobName
 from headwater.server.lineage.columns import ColumnWalk
 from headwater.server.lineage.matching import DATASETS, FIELDS, JOBS, closeness, ending, matches
+from headwater.server.lineage.schemas import unlisted_by_name
 from headwater.server.lineage.view import StoreView
 
 _PARTS = 200  # names that hold the text and are looked through
@@ -175,7 +176,7 @@ class Lookup:
         return [(int(root), namespace, int(id_)) for root, namespace, id_ in rows]
 
     def _having(self, fields: list[int]) -> list[tuple[int, str]]:
-        """The datasets that have columns of some names in their schema."""
+        """The datasets that have columns of some names."""
         if not fields:
             return []
         rows = self._view.session.all(
@@ -184,7 +185,8 @@ class Lookup:
             "AND s.until > ? JOIN dataset m ON m.id = s.dataset WHERE f.id = ANY(?) LIMIT ?",
             self._view.at, self._view.at, fields, _COLUMNS,
         )  # fmt: skip
-        return [(int(root), field) for root, field in rows]
+        unlisted = unlisted_by_name(self._view, fields, _COLUMNS)
+        return [*((int(root), field) for root, field in rows), *unlisted]
 
 
 def _shown_dataset(root: int, names: list[tuple[int, str, str, int]]) -> Shown:

@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from headwater.openlineage.names import FieldName
+from headwater.server.lineage.mappings import mappings_into, mappings_out_of
 from headwater.server.lineage.run_io import versions_at
+from headwater.server.lineage.schemas import dropped_columns, schemas_of
 from headwater.server.lineage.transformations import step_type, told_steps, told_type
 from headwater.server.lineage.view import IndexedMapping, Schema, StoreView, uuid_text
 from headwater.server.marquez import datasets
@@ -145,33 +147,13 @@ class ColumnWalk:
         return schema is None or name in schema.names or name not in self._dropped_from(root)
 
     def _dropped_from(self, root: int) -> set[str]:
-        """The columns that earlier schemas of a dataset had, and its present one has not."""
         if root not in self._dropped:
-            rows = self._view.session.all(
-                "SELECT DISTINCT schema FROM schema_span WHERE dataset = ANY(?) AND since <= ?",
-                self._members_of(root), self._view.at,
-            )  # fmt: skip
-            schemas = self._view.schemas({row[0] for row in rows})
-            self._dropped[root] = {name for schema in schemas.values() for name in schema.names}
-            present = self._schemas.get(root)
-            self._dropped[root] -= present.names if present else set()
+            self._dropped[root] = dropped_columns(self._view, root, self._schemas.get(root))
         return self._dropped[root]
-
-    def _members_of(self, root: int) -> list[int]:
-        rows = self._view.session.all("SELECT id FROM dataset WHERE root = ?", root)
-        return [row[0] for row in rows]
 
     def _written_by(self, roots: set[int]) -> dict[int, IndexedMapping]:
         new = [root for root in roots if root not in self._writers]
-        at = self._view.at
-        rows = self._view.session.all(
-            "SELECT d.root, m.mapping, m.job FROM dataset d "
-            "JOIN mapping_span m ON m.dataset = d.id AND m.since <= ? AND m.until > ? "
-            "LEFT JOIN job j ON j.id = m.job WHERE d.root = ANY(?) AND (m.job = 0 OR "
-            "(NOT j.hidden AND EXISTS (SELECT 1 FROM edge e WHERE e.job = m.job AND e.io = 1 "
-            "AND e.dataset = m.dataset AND e.since <= ? AND e.until > ?)))",
-            at, at, new, at, at,
-        )  # fmt: skip
+        rows = mappings_into(self._view, new)
         self._writers.update({root: [] for root in new})
         for root, mapping, job in rows:
             self._writers[root].append((mapping, job))
@@ -180,18 +162,9 @@ class ColumnWalk:
 
     def _read_by(self, roots: set[int]) -> dict[int, IndexedMapping]:
         new = [root for root in roots if root not in self._readers]
-        at = self._view.at
-        rows = self._view.session.all(
-            "SELECT DISTINCT d.root, m.mapping, m.job, t.root FROM dataset d "
-            "JOIN mapping_input i ON i.dataset = d.id "
-            "JOIN mapping_span m ON m.mapping = i.mapping AND m.since <= ? AND m.until > ? "
-            "JOIN dataset t ON t.id = m.dataset LEFT JOIN job j ON j.id = m.job "
-            "WHERE d.root = ANY(?) AND (m.job = 0 OR (NOT j.hidden AND EXISTS (SELECT 1 "
-            "FROM edge e WHERE e.job = m.job AND e.io = 1 AND e.dataset = m.dataset "
-            "AND e.since <= ? AND e.until > ?)))", at, at, new, at, at,
-        )  # fmt: skip
+        out_of = mappings_out_of(self._view, new)
         self._readers.update({root: [] for root in new})
-        for root, mapping, job, target in rows:
+        for root, mapping, job, target in out_of:
             self._readers[root].append((mapping, job, target))
         used = {m for root in roots for m, _, _ in self._readers[root]}
         targets = {t for root in roots for _, _, t in self._readers[root]}
@@ -212,7 +185,7 @@ class ColumnWalk:
         new = [root for root in roots if root not in self._schemas]
         if new:
             self._schemas.update(dict.fromkeys(new))
-            self._schemas.update(datasets.schemas_of(self._view, new))
+            self._schemas.update(schemas_of(self._view, new))
 
     def schema(self, root: int) -> Schema | None:
         """The schema of a dataset in reach."""

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from headwater.openlineage.names import DatasetName, FieldName, JobName
 from headwater.server.lineage.matching import DATASETS, FIELDS, JOBS, Match, matches, near_matches
+from headwater.server.lineage.schemas import unlisted_by_name
 from headwater.server.lineage.view import StoreView, moment, uuid_text
 from headwater.server.marquez.responses import FoundThing, SearchResult
 from headwater.server.marquez.runs import LISTED
@@ -107,12 +108,33 @@ def _fields(view: StoreView, wanted: Wanted, limit: int) -> list[SearchResult]:
     sql, params = _narrowed(_COLUMNS, wanted)
     ids = [match.target for match in matches(view, FIELDS, wanted.text, max(limit, 200))]
     rows = view.session.all(f"{sql} LIMIT ?", view.at, view.at, ids, *params, limit)
+    rows += _unlisted(view, ids, wanted, limit)
     return [
         SearchResult(
             "FIELD", row[1], moment(row[2]), row[0], str(FieldName(row[0], row[1], row[3])), row[3]
         )
         for row in rows
     ]
+
+
+_UNLISTED = (
+    "SELECT n.name, d.name, d.updated_at, d.id FROM dataset d "
+    "JOIN namespace n ON n.id = d.namespace WHERE d.id = ANY(?) AND NOT d.hidden"
+)
+
+
+def _unlisted(view: StoreView, names: list[int], wanted: Wanted, limit: int) -> list[Any]:
+    """Columns that only column lineage names, as `_COLUMNS` gives them."""
+    columns = unlisted_by_name(view, names, limit)
+    if not columns:
+        return []
+    sql, params = _narrowed(_UNLISTED, wanted)
+    shown = {
+        row[3]: row[:3] for row in view.session.all(sql, [root for root, _ in columns], *params)
+    }
+    rows = view.session.all("SELECT name, id FROM field_name WHERE id = ANY(?)", names)
+    ids: dict[str, int] = dict(rows)
+    return [(*shown[root], name, ids[name]) for root, name in columns if root in shown]
 
 
 _Ranked = tuple[tuple[Any, ...], FoundThing]
@@ -184,6 +206,7 @@ def _columns(
         rows = view.session.all(
             f"{sql} LIMIT ?", view.at, view.at, [*ranks], *params, _MORE * limit
         )
+        rows += _unlisted(view, [*ranks], Wanted(text, namespace=namespace), limit)
         found += [
             (
                 _rank(ranks[number], updated, "COLUMN"),

@@ -11,6 +11,7 @@ from headwater.openlineage.lifecycle import RunState
 from headwater.openlineage.names import JobName
 from headwater.openlineage.times import FOREVER
 from headwater.server.lineage.naming import Naming, schemas_then
+from headwater.server.lineage.schemas import unlisted_columns
 from headwater.server.lineage.view import StoreView, maybe_moment, moment
 from headwater.server.marquez import datasets, jobs
 from headwater.server.marquez.graph import GraphOptions, fold_into_parents
@@ -125,9 +126,10 @@ def _nodes(view: StoreView, walk: PastWalk, options: GraphOptions, dated: bool) 
         read, written = ([Name(*naming.name(root)) for root in side] for side in (inputs, outputs))
         nodes.append(Node(node_id, "JOB", jobs.node_data(row, read, written, run), reads, writes))
     shown, schemas = dataset_rows(view, naming, roots), schemas_then(view, naming, roots)
-    tags = datasets.Tags(view, [*roots])
+    tags, unlisted = datasets.Tags(view, [*roots]), unlisted_columns(view, [*roots])
     for root, told in shown.items():
-        data = datasets.node_data(told, tags, schemas.get(root), with_tags=options.detail)
+        more = unlisted.get(root, ())
+        data = datasets.node_data(told, tags, schemas.get(root), more, with_tags=options.detail)
         nodes.append(Node(naming.node_id(root), "DATASET", data, into[root], out[root]))
     return sorted(nodes, key=lambda node: node.id)
 

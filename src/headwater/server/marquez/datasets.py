@@ -1,6 +1,7 @@
 """Datasets with everything known of them."""
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -10,6 +11,7 @@ from headwater.openlineage.facets import Facets
 from headwater.openlineage.quality import ASSERTIONS
 from headwater.server.lineage.facets import FacetBook, dataset_facets
 from headwater.server.lineage.run_io import versions_at
+from headwater.server.lineage.schemas import schemas_of, unlisted_columns
 from headwater.server.lineage.view import (
     IndexedMapping,
     Schema,
@@ -26,9 +28,11 @@ from headwater.server.marquez.responses import (
     InputFieldOf,
     Name,
 )
+from headwater.server.store.contents import Field
 from headwater.server.store.rows import Said, unpack_said
 
 _NONE = Raw(b"[]")
+NOT_LISTED = {"inSchema": False}  # of a column that only column lineage names
 
 
 class Row(NamedTuple):
@@ -100,41 +104,6 @@ def join_rows(row: Row, other: Row, *, row_is_root: bool) -> Row:
     )
 
 
-def schema_ids(view: StoreView, roots: list[int]) -> dict[int, int]:
-    """The schema of each dataset at the moment: as written, else as read."""
-    rows = view.session.all(
-        "SELECT d.root, s.io, s.since, s.schema FROM dataset d "
-        "JOIN schema_span s ON s.dataset = d.id AND s.since <= ? AND s.until > ? "
-        "WHERE d.root = ANY(?)", view.at, view.at, roots,
-    )  # fmt: skip
-    best: dict[int, tuple[tuple[int, int], set[int]]] = {}
-    for root, io, since, schema in rows:
-        if root not in best or best[root][0] < (io, since):
-            best[root] = (io, since), {schema}
-        elif best[root][0] == (io, since):
-            best[root][1].add(schema)
-    tied = {schema for _, schemas in best.values() if len(schemas) > 1 for schema in schemas}
-    digests = _digests(view, tied)
-    return {
-        root: max(schemas, key=lambda s: digests.get(s, b"")) for root, (_, schemas) in best.items()
-    }
-
-
-def _digests(view: StoreView, schemas: set[int]) -> dict[int, bytes]:
-    """What tells schemas of one moment apart, whichever was stored first."""
-    if not schemas:
-        return {}
-    rows = view.session.all("SELECT id, digest FROM schema WHERE id = ANY(?)", [*schemas])
-    return {row[0]: row[1] for row in rows}
-
-
-def schemas_of(view: StoreView, roots: list[int]) -> dict[int, Schema]:
-    """The schemas of datasets at the moment."""
-    ids = schema_ids(view, roots)
-    schemas = view.schemas(set(ids.values()))
-    return {root: schemas[number] for root, number in ids.items()}
-
-
 class Tags:
     """Tags of datasets and of their fields."""
 
@@ -162,14 +131,20 @@ class Tags:
         """Every tag of a dataset, with the field that has it."""
         return tuple(self._told.get(dataset, ()))
 
-    def fields(self, dataset: int, schema: Schema | None) -> Raw:
-        """A schema as answers write it, with the tags of its fields."""
-        if schema is None:
+    def fields(self, dataset: int, schema: Schema | None, unlisted: Iterable[str] = ()) -> Raw:
+        """A schema as answers write it, with the tags of its fields.
+
+        Columns that it does not list come last, and are marked.
+        """
+        more = [Field(name, None, None) for name in unlisted]
+        if schema is None and not more:
             return _NONE
-        if not any(field for field, _ in self._told.get(dataset, ())):
+        if schema and not more and not any(field for field, _ in self._told.get(dataset, ())):
             return self._part_of_answer(schema.json)
-        told = [field_json(field, self.of(dataset, field.name)) for field in schema.fields]
-        return self._part_of_answer(Raw(msgspec.json.encode(told)))
+        fields = schema.fields if schema else []
+        told = [field_json(field, self.of(dataset, field.name)) for field in fields]
+        marked = [field_json(field, self.of(dataset, field.name)) | NOT_LISTED for field in more]
+        return self._part_of_answer(Raw(msgspec.json.encode(told + marked)))
 
     def _part_of_answer(self, fields: Raw) -> Raw:
         if self._budget is not None:
@@ -180,11 +155,13 @@ class Tags:
 UNTAGGED = Tags(None, [])
 
 
-def node_data(row: Row, tags: Tags, schema: Schema | None, *, with_tags: bool) -> DatasetData:
+def node_data(
+    row: Row, tags: Tags, schema: Schema | None, unlisted: Iterable[str] = (), *, with_tags: bool
+) -> DatasetData:
     """A dataset as a node of a graph."""
     return DatasetData(
         Name(row.namespace, row.name), "DB_TABLE", row.name, row.name, moment(row.created_at),
-        moment(row.updated_at), row.namespace, row.source, tags.fields(row.id, schema),
+        moment(row.updated_at), row.namespace, row.source, tags.fields(row.id, schema, unlisted),
         tags.of(row.id) if with_tags else [], None, row.description, row.lifecycle,
     )  # fmt: skip
 
@@ -194,12 +171,13 @@ def datasets(view: StoreView, roots: list[int]) -> list[Dataset]:
     rows, schemas, tags = rows_of(view, roots), schemas_of(view, roots), Tags(view, roots)
     wanted = [dataset_facets(rows[n].facets, rows[n].names) for n in roots if n in rows]
     book = FacetBook(view, wanted)
-    columns = column_lineage(view, roots, schemas)
+    columns, unlisted = column_lineage(view, roots, schemas), unlisted_columns(view, roots)
     versions = versions_at(view, set(roots), view.at)
     checks = DatasetChecks(view, [root for root, row in rows.items() if ASSERTIONS in row.facets])
     return [
         _dataset(
-            row, versions.get(root), schemas.get(root), tags, columns.get(root),
+            row, versions.get(root),
+            tags.fields(root, schemas.get(root), unlisted.get(root, ())), tags, columns.get(root),
             checks.add_to(root, book.get(dataset_facets(row.facets, row.names))),
         )
         for root in roots
@@ -210,14 +188,14 @@ def datasets(view: StoreView, roots: list[int]) -> list[Dataset]:
 def _dataset(
     row: Row,
     version: bytes | None,
-    schema: Schema | None,
+    fields: Raw,
     tags: Tags,
     columns: list[ColumnLineage] | None,
     facets: Facets,
 ) -> Dataset:
     return Dataset(
         Name(row.namespace, row.name), "DB_TABLE", row.name, row.name, moment(row.created_at),
-        moment(row.updated_at), row.namespace, row.source, tags.fields(row.id, schema),
+        moment(row.updated_at), row.namespace, row.source, fields,
         tags.of(row.id), None, row.lifecycle, row.description,
         uuid_text(version) if version else None, columns,
         facets, row.lifecycle == "DROP",
@@ -251,8 +229,12 @@ def column_lineage(
     )  # fmt: skip
     found: dict[int, dict[str, ColumnLineage]] = {}
 
+    unlisted = unlisted_columns(view, [*schemas])
+
     def exists(root: int, field: str) -> bool:
-        return root not in schemas or field in schemas[root].names
+        if root not in schemas or field in schemas[root].names:
+            return True
+        return field in unlisted.get(root, ())
 
     for root, mapping, *_ in rows:
         for output in mappings[mapping].outputs.values():

@@ -5,6 +5,7 @@ from typing import Any
 from msgspec import Struct
 
 from headwater.server.lineage.matching import LIKE, containing
+from headwater.server.lineage.schemas import schemas_of, unlisted_columns
 from headwater.server.lineage.view import StoreView
 from headwater.server.marquez import datasets
 from headwater.server.marquez.responses import DatasetData, Name, Run
@@ -73,8 +74,11 @@ def list_datasets(
     total = view.session.all(f"SELECT count(*) {where}", *params)[0][0]
     roots = [row[0] for row in rows]
     shown, tags = datasets.rows_of(view, roots), datasets.Tags(view, roots)
-    schemas = datasets.schemas_of(view, roots)
+    schemas, unlisted = schemas_of(view, roots), unlisted_columns(view, roots)
     told = [
-        datasets.node_data(shown[root], tags, schemas.get(root), with_tags=True) for root in roots
+        datasets.node_data(
+            shown[root], tags, schemas.get(root), unlisted.get(root, ()), with_tags=True
+        )
+        for root in roots
     ]
     return told, total

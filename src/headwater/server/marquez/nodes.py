@@ -13,6 +13,7 @@ from msgspec import Raw
 from headwater.openlineage.names import dataset_id, job_id
 from headwater.server.lineage.facets import OMITTED
 from headwater.server.lineage.run_io import IoRow, io_rows
+from headwater.server.lineage.schemas import schema_ids, unlisted_columns
 from headwater.server.lineage.view import StoreView
 from headwater.server.marquez import datasets, jobs
 from headwater.server.marquez.responses import DatasetData, Edge, Name, Node
@@ -113,11 +114,18 @@ def _dataset_data(
     view: StoreView, roots: set[int], *, with_tags: bool, brief: bool
 ) -> dict[int, DatasetData]:
     members = datasets.member_rows(view, [*roots])
-    schemas = {} if brief else datasets.schema_ids(view, [*members])
+    schemas = {} if brief else schema_ids(view, [*members])
+    unlisted = {} if brief else unlisted_columns(view, [*members])
     tags = datasets.Tags(view, [*members])
     kept, data, missing = view.contents.nodes, dict[int, DatasetData](), list[int]()
     keys = {
-        root: (tuple(rows), schemas.get(root), tags.all_of(root), with_tags)
+        root: (
+            tuple(rows),
+            schemas.get(root),
+            tags.all_of(root),
+            with_tags,
+            tuple(unlisted.get(root, ())),
+        )
         for root, rows in members.items()
     }
     for root, key in keys.items():
@@ -130,6 +138,7 @@ def _dataset_data(
     read = view.schemas({schemas[root] for root in missing if root in schemas})
     shown = datasets.shown_rows(view, {root: members[root] for root in missing})
     for root, row in shown.items():
-        node = datasets.node_data(row, tags, read.get(schemas.get(root, 0)), with_tags=with_tags)
+        schema = read.get(schemas.get(root, 0))
+        node = datasets.node_data(row, tags, schema, unlisted.get(root, ()), with_tags=with_tags)
         data[root] = kept.put(keys[root], node)
     return data

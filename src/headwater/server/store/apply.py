@@ -36,7 +36,7 @@ class Applier:
     def _apply(self, event: Event, seq: int, received: int) -> tuple[int | None, int | None]:
         stamp = (event.time, event.tie, seq)
         if event.dataset is not None:
-            self._datasets.apply(event, [event.dataset], DECLARED, stamp, None, None)
+            self._datasets.apply(event, [event.dataset], DECLARED, stamp, None, None, {})
             return None, None
         assert event.job is not None  # noqa: S101 -- read_event sees to it
         job = self.unit.job(*event.job, event.time)
@@ -44,9 +44,11 @@ class Applier:
         record_tags(self.unit, JOB, job.id, event.job_facets, job.facets, stamp)
         run = self._runs.apply(job, event, stamp, received)
         home = self.unit.job_row(run.job)
+        schemas: dict[int, int] = {}
+        read = [*event.inputs, *renamed(event)]
         changes = [
-            self._datasets.apply(event, [*event.inputs, *renamed(event)], INPUT, stamp, job, run),
-            self._datasets.apply(event, event.outputs, OUTPUT, stamp, job, run),
+            self._datasets.apply(event, read, INPUT, stamp, job, run, schemas),
+            self._datasets.apply(event, event.outputs, OUTPUT, stamp, job, run, schemas),
         ]
         self._runs.speak(run, event)
         for change in changes:

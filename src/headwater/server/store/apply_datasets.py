@@ -15,6 +15,7 @@ from headwater.server.store.checks import record_checks
 from headwater.server.store.contents import Resolve, mapping_id, schema_digest, schema_id
 from headwater.server.store.edges import Change
 from headwater.server.store.facet_tags import DATASET, record_tags
+from headwater.server.store.mapped_fields import note_mapped_fields
 from headwater.server.store.mapping_spans import observe_mapping
 from headwater.server.store.rows import (
     DatasetRow,
@@ -51,8 +52,12 @@ class DatasetApplier:
         stamp: Stamp,
         job: JobRow | None,
         run: RunRow | None,
+        schemas: dict[int, int],
     ) -> Change:
-        """Apply the datasets of one side of an event; tell what that changed of its run."""
+        """Apply the datasets of one side of an event; tell what that changed of its run.
+
+        `schemas` collects those that the event tells.
+        """
         before = None if run is None else run.in_since if io == INPUT else run.out_since
         named: dict[int, int] = {}
         renamed = False
@@ -61,8 +66,12 @@ class DatasetApplier:
             row = self._dataset(part, io, stamp)
             schema = schema_id(self.unit, part)
             mapping = mapping_id(self.unit, part, self._resolver(event.time)) if io else None
+            if schema is not None:
+                schemas[row.id] = schema
             if mapping is not None:
                 self.unit.see(self.unit.mapping_inputs[mapping], event.time)
+                resolve = self._resolver(event.time)
+                note_mapped_fields(self.unit, part, row.id, schemas, resolve)
             if ASSERTIONS in part.own or ASSERTIONS in part.facets:
                 record_checks(self.unit, row.id, job.id if job else 0, part, stamp)
             known = touched.get(row.id, (None, None))

@@ -98,10 +98,23 @@ def _keep_schema(unit: Unit, fields: list[Field]) -> int:
     number = unit.new_id("schema")
     unit.contents["schema", digest] = number
     unit.schema_digests[number] = digest
+    unit.schema_names[number] = frozenset(field.name for field in fields)
     unit.put("schema", number, digest, compress(body))
-    for name in _field_names(unit, {field.name: None for field in fields}):
+    for name in field_ids(unit, {field.name: None for field in fields}):
         unit.put("schema_field", name, number)
     return number
+
+
+def schema_names(unit: Unit, number: int) -> frozenset[str]:
+    """The names of the fields of a schema; none for none."""
+    if number == 0:
+        return frozenset()
+    names = unit.schema_names.get(number)
+    if names is None:
+        rows = unit.session.all("SELECT fields FROM schema WHERE id = ?", number)
+        names = frozenset(field.name for row in rows for field in read_fields(row[0]))
+        unit.schema_names[number] = names
+    return names
 
 
 def schema_digest(unit: Unit, number: int) -> bytes:
@@ -115,7 +128,7 @@ def schema_digest(unit: Unit, number: int) -> bytes:
     return digest
 
 
-def _field_names(unit: Unit, names: Iterable[str]) -> list[int]:
+def field_ids(unit: Unit, names: Iterable[str]) -> list[int]:
     """The numbers of field names; those that are new are given one."""
     known = unit.field_names
     unread = [name for name in names if name not in known]

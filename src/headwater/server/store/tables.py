@@ -50,6 +50,7 @@ TABLES = {
         _table("feed", "id", "body"),
         _table("deferred", "time seq"),
         _table("quality_check", "dataset key", "time tie success body"),
+        _table("mapped_field", "dataset name"),
         _table("facet_tag", "kind target field tag"),
         _table("tagging", "kind target field tag"),
     )

@@ -54,6 +54,7 @@ class Unit:
         self.contents: dict[tuple[str, bytes], int] = {}
         self.field_names: dict[str, int] = {}
         self.schema_digests: dict[int, bytes] = {}
+        self.schema_names: dict[int, frozenset[str]] = {}
         self.mapping_inputs: dict[int, list[int]] = {}
         self.edges: dict[tuple[int, int], dict[int, int]] = {}
         self.spans: dict[tuple[str, int, int], Any] = {}
@@ -411,7 +412,7 @@ _UPSERT = {
 }
 _ADDED = (
     "event", "touch", "schema", "field_name", "schema_field", "mapping",
-    "mapping_input", "alias", "snapshot", "search", "deferred",
+    "mapping_input", "mapped_field", "alias", "snapshot", "search", "deferred",
 )  # fmt: skip
 _ADD = {name: add(name) for name in _ADDED if name != "search"} | {
     "event": insert("event"),

@@ -4,8 +4,10 @@ import { Link } from "wouter";
 import { datasetId, fieldId, jobLink, lineageLink, runLink } from "../../api/names";
 import { datasetQuery, lineageQuery, versionsQuery } from "../../api/queries";
 import type { Dataset, DatasetVersion, Facets, Lineage } from "../../api/types";
+import { ColumnType } from "../../components/ColumnType";
 import { FieldChanges } from "../../components/FieldChanges";
 import { Icon } from "../../components/Icon";
+import { StateBadge } from "../../components/StateBadge";
 import { Failure, Waiting } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
 import { KIND_WORD, kindOf } from "../../graph/kinds";
@@ -40,6 +42,7 @@ export function DatasetView() {
             <Snapshots name={dataset.data} />
             <Aliases facets={dataset.data.facets} />
             <Owners facets={dataset.data.facets} />
+            <Checks facets={dataset.data.facets} />
             <Quality facets={dataset.data.facets} />
           </div>
         </div>
@@ -94,7 +97,9 @@ function Columns({ dataset }: { dataset: Dataset }) {
                 <td>
                   <Link href={lineageLink(datasetId(dataset), id)}>{field.name}</Link>
                 </td>
-                <td>{field.type}</td>
+                <td>
+                  <ColumnType field={field} />
+                </td>
                 <td>
                   {field.description} <Tags tags={field.tags} />
                 </td>
@@ -172,7 +177,27 @@ function Aliases({ facets }: { facets: Facets }) {
   );
 }
 
-const QUALITY = ["dataQualityMetrics", "dataQualityAssertions", "outputStatistics"];
+/** The last result of each check, failed ones first. */
+function Checks({ facets }: { facets: Facets }) {
+  const told = record(facets.dataQualityAssertions).assertions;
+  const checks = Array.isArray(told) ? told.map(record) : [];
+  if (checks.length === 0) return null;
+  const failed = checks.filter((check) => check.success === false).length;
+  return (
+    <Section title={failed > 0 ? `Checks (${failed} of ${checks.length} failed)` : "Checks"}>
+      <ul className="links checks">
+        {checks.map((check, number) => (
+          <li key={number}>
+            <StateBadge state={check.success === false ? "failed" : "completed"} />{" "}
+            {String(check.assertion)} {check.column ? <small>{String(check.column)}</small> : null}
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+const QUALITY = ["dataQualityMetrics", "outputStatistics"];
 
 function Quality({ facets }: { facets: Facets }) {
   const told = QUALITY.filter((name) => facets[name]);

@@ -3,6 +3,7 @@ import { Link } from "wouter";
 import { datasetLink, fieldId, jobId, lineageLink } from "../../api/names";
 import { datasetQuery } from "../../api/queries";
 import type { Name } from "../../api/types";
+import { ColumnType } from "../../components/ColumnType";
 import { Icon } from "../../components/Icon";
 import { Failure } from "../../components/Told";
 import { MARK_SIGN } from "../../graph/diff";
@@ -72,7 +73,9 @@ export function DatasetPanel({ node, scene }: { node: DatasetNode; scene: Scene 
                   onClick={() => change({ column: fieldId(node.data, field.name), selected: null })}
                 >
                   <span className="name">{field.name}</span>
-                  <span className="type">{field.type}</span>
+                  <span className="type">
+                    <ColumnType field={field} />
+                  </span>
                 </button>
               </li>
             ))}

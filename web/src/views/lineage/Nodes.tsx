@@ -2,6 +2,7 @@
 import type { Node, NodeProps } from "@xyflow/react";
 import { type CSSProperties, Fragment, memo } from "react";
 import { fieldId } from "../../api/names";
+import { ColumnType } from "../../components/ColumnType";
 import { Icon } from "../../components/Icon";
 import { StateDot } from "../../components/StateBadge";
 import { groupIn } from "../../graph/collapse";
@@ -167,7 +168,7 @@ function Rows({ drawn, node }: { drawn: Drawn; node: DatasetNode }) {
   const { state, change } = useView();
   const { shown, litFields, chosen } = drawn;
   if (shown.rows.length === 0) return null;
-  const types = new Map(node.data.fields.map((field) => [field.name, field.type]));
+  const fields = new Map(node.data.fields.map((field) => [field.name, field]));
   const light = (field: string) => {
     const id = fieldId(node.data, field);
     change({ column: state.column === id ? null : id, selected: null });
@@ -187,7 +188,9 @@ function Rows({ drawn, node }: { drawn: Drawn; node: DatasetNode }) {
               <FieldMark mark={drawn.fieldMarks.get(field)} />
               {field}
             </span>
-            <span className="type">{types.get(field) ?? ""}</span>
+            <span className="type">
+              <ColumnType field={fields.get(field)} />
+            </span>
           </button>
         </li>
       ))}

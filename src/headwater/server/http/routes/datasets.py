@@ -14,6 +14,7 @@ from headwater.server.http.common import answer, bounded, dataset_of, require_na
 from headwater.server.http.errors import BadRequest, NotFound
 from headwater.server.http.limited_events import ingest_reported
 from headwater.server.http.parameters import Limit, Offset, PathText
+from headwater.server.lineage.schemas import schemas_of
 from headwater.server.lineage.view import StoreView, uuid_bytes
 from headwater.server.marquez import dataset_versions, datasets
 from headwater.server.marquez.responses import Dataset, DatasetVersion
@@ -187,7 +188,7 @@ class Datasets(Controller):
         with service.open_view() as view:
             number = dataset_of(view, namespace, name)
             if field:
-                schema = datasets.schemas_of(view, [number]).get(number)
+                schema = schemas_of(view, [number]).get(number)
                 if schema is None or field not in schema.names:
                     detail = f"Field '{field}' not found for dataset '{unquote(name)}'."
                     raise BadRequest(detail=detail, status_code=404)

@@ -18,3 +18,11 @@ CREATE TABLE IF NOT EXISTS facet_tag (
     tag TEXT NOT NULL,
     PRIMARY KEY (kind, target, field, tag)
 ) {by_key};
+
+-- Columns that column lineage names, and the schemas of the same event do not.
+CREATE TABLE IF NOT EXISTS mapped_field (
+    dataset BIGINT NOT NULL,
+    name BIGINT NOT NULL,
+    PRIMARY KEY (dataset, name)
+) {by_key};
+CREATE INDEX IF NOT EXISTS mapped_field_name ON mapped_field (name);

@@ -1,0 +1,101 @@
+"""The schemas of datasets, and the columns that only column lineage names."""
+
+from headwater.server.lineage.mappings import mappings_into, mappings_out_of
+from headwater.server.lineage.view import Schema, StoreView
+
+Unlisted = dict[int, list[str]]  # a dataset's root → columns that are not in its schema
+
+
+def schema_ids(view: StoreView, roots: list[int]) -> dict[int, int]:
+    """The schema of each dataset at the moment: as written, else as read."""
+    rows = view.session.all(
+        "SELECT d.root, s.io, s.since, s.schema FROM dataset d "
+        "JOIN schema_span s ON s.dataset = d.id AND s.since <= ? AND s.until > ? "
+        "WHERE d.root = ANY(?)", view.at, view.at, roots,
+    )  # fmt: skip
+    best: dict[int, tuple[tuple[int, int], set[int]]] = {}
+    for root, io, since, schema in rows:
+        if root not in best or best[root][0] < (io, since):
+            best[root] = (io, since), {schema}
+        elif best[root][0] == (io, since):
+            best[root][1].add(schema)
+    tied = {schema for _, schemas in best.values() if len(schemas) > 1 for schema in schemas}
+    digests = _digests(view, tied)
+    return {
+        root: max(schemas, key=lambda s: digests.get(s, b"")) for root, (_, schemas) in best.items()
+    }
+
+
+def _digests(view: StoreView, schemas: set[int]) -> dict[int, bytes]:
+    """What tells schemas of one moment apart, whichever was stored first."""
+    if not schemas:
+        return {}
+    rows = view.session.all("SELECT id, digest FROM schema WHERE id = ANY(?)", [*schemas])
+    return {row[0]: row[1] for row in rows}
+
+
+def schemas_of(view: StoreView, roots: list[int]) -> dict[int, Schema]:
+    """The schemas of datasets at the moment."""
+    ids = schema_ids(view, roots)
+    schemas = view.schemas(set(ids.values()))
+    return {root: schemas[number] for root, number in ids.items()}
+
+
+def dropped_columns(view: StoreView, root: int, present: Schema | None) -> set[str]:
+    """The columns that earlier schemas of a dataset had, and its present one has not."""
+    rows = view.session.all(
+        "SELECT DISTINCT s.schema FROM dataset d JOIN schema_span s ON s.dataset = d.id "
+        "AND s.since <= ? WHERE d.root = ?", view.at, root,
+    )  # fmt: skip
+    schemas = view.schemas({row[0] for row in rows})
+    dropped = {name for schema in schemas.values() for name in schema.names}
+    return dropped - present.names if present else dropped
+
+
+def unlisted_columns(view: StoreView, roots: list[int]) -> Unlisted:
+    """Columns that exist because column lineage names them, though the schema has not."""
+    rows = view.session.all(
+        "SELECT d.root, f.name FROM dataset d JOIN mapped_field m ON m.dataset = d.id "
+        "JOIN field_name f ON f.id = m.name WHERE d.root = ANY(?)", roots,
+    )  # fmt: skip
+    named: dict[int, set[str]] = {}
+    for root, name in rows:
+        named.setdefault(root, set()).add(name)
+    for root, schema in schemas_of(view, [*named]).items():
+        named[root] -= schema.names
+        if named[root]:
+            named[root] -= dropped_columns(view, root, schema)
+    found = {root: names for root, names in named.items() if names}
+    held = _held_columns(view, [*found]) if found else {}
+    kept = {root: sorted(names & held[root]) for root, names in found.items()}
+    return {root: names for root, names in kept.items() if names}
+
+
+def _held_columns(view: StoreView, roots: list[int]) -> dict[int, set[str]]:
+    """The columns of datasets that column lineage names at the moment."""
+    into, out_of = mappings_into(view, roots), mappings_out_of(view, roots)
+    mappings = view.mappings({row[1] for row in [*into, *out_of]})
+    held: dict[int, set[str]] = {root: set() for root in roots}
+    for root, mapping, _ in into:
+        held[root].update(mappings[mapping].outputs)
+    members: dict[int, int] = dict(
+        view.session.all("SELECT id, root FROM dataset WHERE root = ANY(?)", roots)
+    )
+    for mapping in {row[1] for row in out_of}:
+        for dataset, fields in mappings[mapping].fed_by.items():
+            if dataset in members:
+                held[members[dataset]].update(fields)
+        for given in mappings[mapping].dataset:
+            if given.dataset in members:
+                held[members[given.dataset]].add(given.field)
+    return held
+
+
+def unlisted_by_name(view: StoreView, fields: list[int], limit: int) -> list[tuple[int, str]]:
+    """Columns with some names (by id) that no schema has: root and name."""
+    rows = view.session.all(
+        "SELECT DISTINCT d.root, f.name FROM mapped_field m JOIN field_name f ON f.id = m.name "
+        "JOIN dataset d ON d.id = m.dataset WHERE m.name = ANY(?) LIMIT ?", fields, limit,
+    )  # fmt: skip
+    unlisted = unlisted_columns(view, [*{row[0] for row in rows}])
+    return [(root, name) for root, name in rows if name in unlisted.get(root, ())]

@@ -1,0 +1,15 @@
+// The type of a column; one that only column lineage names has none, and is marked.
+import type { Field } from "../api/types";
+
+export const NOT_IN_SCHEMA = "not in the schema";
+
+export function ColumnType({ field }: { field: Field | undefined }) {
+  if (field?.inSchema === false) {
+    return (
+      <span className="unlisted" title="Column lineage names it, the schema does not">
+        {NOT_IN_SCHEMA}
+      </span>
+    );
+  }
+  return <>{field?.type ?? ""}</>;
+}
