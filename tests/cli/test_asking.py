@@ -68,6 +68,38 @@ def test_why_is_the_exception_of_the_users_code(spare_lab: Lab) -> None:
     assert "ValueError: no price" in spare_lab.ask("runs", "python-error").stdout
 
 
+def test_why_is_what_the_official_listener_or_failed_checks_tell(spare_lab: Lab) -> None:
+    failure = {"message": "disk is full\nat x", "stackTrace": "java.io.IOException: disk is full"}
+    told = [{"assertion": "unique", "success": False, "column": "id"},
+            {"assertion": "not_null", "success": True, "column": "id"}]  # fmt: skip
+    tested = {"namespace": "db", "name": "t",
+              "inputFacets": {"dataQualityAssertions": {"assertions": told}}}  # fmt: skip
+    spark_error = event("FAIL", "08:00:00", 45, "spark-error")
+    spark_error["run"]["facets"]["spark.exception"] = failure
+    spare_lab.tell(
+        spark_error,
+        event("FAIL", "08:00:00", 46, "tests") | {"inputs": [tested]},
+    )
+    assert "disk is full" in spare_lab.ask("runs", "spark-error").stdout
+    assert "failed checks: unique (id)" in spare_lab.ask("runs", "tests").stdout
+
+
+def test_a_job_shows_the_jobs_that_it_starts(spare_lab: Lab) -> None:
+    above = {"run": {"runId": uuid(50)}, "job": {"namespace": "lab", "name": "dag"}}
+    spare_lab.tell(
+        event("COMPLETE", "08:00:00", 51, "dag.first", parent=above),
+        event("FAIL", "08:01:00", 52, "dag.second", parent=above),
+        event("COMPLETE", "08:02:00", 50, "dag"),
+    )
+    shown = spare_lab.ask("runs", "dag", "--children").stdout.splitlines()
+    assert [line.split()[1:3] for line in shown[1:]] == [
+        ["completed", "dag.first"], ["failed", "dag.second"],
+    ]  # fmt: skip
+    assert "it starts dag.first, dag.second" in spare_lab.ask("lineage", "job:lab:dag").stderr
+    done = spare_lab.ask("runs", "--children")
+    assert (done.returncode, "--children needs a job" in done.stderr) == (2, True)
+
+
 def test_runs_of_an_unknown_job_fail_and_a_wrong_state_is_a_usage_error(lab: Lab) -> None:
     done = lab.ask("runs", "nowhere")
     assert (done.returncode, done.stdout) == (1, "")

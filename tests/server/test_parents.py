@@ -23,6 +23,33 @@ def test_a_child_is_found_under_its_own_name_and_shown_under_its_parent(api: Api
     assert set(folded) == {"dataset:db:a", "job:jobs:dagB"}
 
 
+def test_a_job_shows_its_children(api: Api) -> None:
+    for name in ("one", "two"):
+        api.send(run_event("COMPLETE", 1, run=name, job=name, outputs=[name], parent=UNDER))
+    path = "/namespaces/jobs/jobs/dagB/children"
+    found = api.get(path)
+    assert ([job["name"] for job in found["jobs"]], found["totalCount"]) == (["one", "two"], 2)
+    assert found["jobs"][0] == api.job("one")
+    assert [job["name"] for job in api.get(path, limit=1, offset=1)["jobs"]] == ["two"]
+    assert api.get("/namespaces/jobs/jobs/one/children") == {"jobs": [], "totalCount": 0}
+    assert api.status("/namespaces/jobs/jobs/none/children") == 404
+
+
+@pytest.mark.parametrize("at", [{}, {"asOf": minute(9)}])
+def test_a_folded_job_does_not_read_its_own_intermediate_tables(
+    api: Api, at: dict[str, str]
+) -> None:
+    api.send(
+        run_event("COMPLETE", 1, run="a", job="one", inputs=["raw"], outputs=["mid"], parent=UNDER),
+        run_event("COMPLETE", 2, run="b", job="two", inputs=["mid", "own"], outputs=["end", "own"],
+                  parent=UNDER),
+    )  # fmt: skip
+    node = api.lineage("dataset:db:end", aggregateByParentRun="true", **at)["job:jobs:dagB"]
+    assert {edge["origin"] for edge in node["inEdges"]} == {"dataset:db:raw", "dataset:db:own"}
+    written = {edge["destination"] for edge in node["outEdges"]}
+    assert written == {"dataset:db:mid", "dataset:db:end", "dataset:db:own"}
+
+
 def test_a_child_already_named_after_its_parent_keeps_its_name(api: Api) -> None:
     api.send(run_event("START", 1, job="dagB.taskX", parent=UNDER))
     assert api.job("dagB.taskX")["simpleName"] == "taskX"

@@ -13,6 +13,12 @@ class Name(Struct, frozen=True):
     name: str
 
 
+class RunInput(Struct):
+    """What a run reports of a dataset that it read."""
+
+    facets: dict[str, Raw] = field(default_factory=dict)
+
+
 class Run(Struct, rename="camel"):
     """A run of a job."""
 
@@ -22,6 +28,7 @@ class Run(Struct, rename="camel"):
     ended_at: datetime | None = None
     duration_ms: int | None = None
     facets: dict[str, Any] = field(default_factory=dict)
+    input_dataset_versions: list[RunInput] = []
 
     def told(self, facet: str, name: str) -> str:
         """A text of a facet; nothing where a producer sent something else."""

@@ -132,6 +132,16 @@ class Client:
                 return
             offset += _PAGE
 
+    def children(self, job: Name) -> Iterator[Job]:
+        """The jobs that a job starts, by name, page by page."""
+        path, offset = f"namespaces/{_quoted(job.namespace)}/jobs/{_quoted(job.name)}/children", 0
+        while True:
+            page = self._get(path, JobPage, limit=_PAGE, offset=offset).jobs
+            yield from page
+            if len(page) < _PAGE:
+                return
+            offset += _PAGE
+
     def runs(self, job: Name) -> Iterator[Raw]:
         """The runs of a job, latest first, page by page."""
         path, offset = f"namespaces/{_quoted(job.namespace)}/jobs/{_quoted(job.name)}/runs", 0

@@ -1,5 +1,6 @@
 """`headwater lineage`: what a dataset, job or column comes from, and what it feeds."""
 
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
     from headwater.cli.client import Client
     from headwater.cli.pictures import Picture
+
+_CHILDREN = 8  # jobs that a job starts and that are named
 
 
 def lineage(
@@ -69,9 +72,19 @@ def lineage(
             picture = _columns(client, found, depth + 1, at, formulas=formulas)
         else:
             picture = _nodes(client, found, depth + 1, at)
+        children = _children(client, found) if at is None and not as_json else []
     if not picture.starts:
         note(f"there is no column lineage of {found.kind}:{found.rest}")
     (_write if as_json else _draw)(picture, ways or [*Way], depth)
+    if children:
+        more = ", …" if len(children) > _CHILDREN else ""
+        note(f"it starts {', '.join(children[:_CHILDREN])}{more}; see `headwater runs --children`")
+
+
+def _children(client: "Client", node: NodeId) -> list[str]:
+    """The names of the jobs that a job starts, and one more than are shown."""
+    job = client.job(node) if node.kind is NodeKind.JOB else None
+    return [one.id.name for one in islice(client.children(job.id), _CHILDREN + 1)] if job else []
 
 
 def _nodes(client: "Client", node: NodeId, depth: int, at: str | None) -> "Picture":

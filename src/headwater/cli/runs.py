@@ -12,8 +12,10 @@ from msgspec import Raw
 
 from headwater.cli.answers import Name, Run
 from headwater.cli.options import DEFAULT_SERVER, AsJson, Server
-from headwater.openlineage.failures import failure_reason
+from headwater.errors import UsageError
+from headwater.openlineage.failures import ERRORS, checks_reason, failure_reason
 from headwater.openlineage.lifecycle import RunState
+from headwater.openlineage.quality import ASSERTIONS, read_checks
 
 if TYPE_CHECKING:
     from headwater.cli.client import Client
@@ -47,6 +49,10 @@ def runs(
             help="Only new, running, completed, failed or aborted runs. Can be repeated.",
         ),
     ] = None,
+    children: Annotated[
+        bool,
+        typer.Option("--children", help="Show the latest run of each job that JOB starts."),
+    ] = False,
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="Show at most N runs.")] = 20,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
@@ -59,12 +65,16 @@ def runs(
     from headwater.cli.output import note, write_json
     from headwater.cli.resolve import resolve_job
 
+    if children and job is None:
+        raise UsageError("--children needs a job", hint="Name the job that starts them")
     states = [RunState(one.upper()) for one in state or ()]
     with Client(server) as client:
         if job is None and states:
             found = _in_state(client, states)
         elif job is None:
             found = _last_of_each(client)
+        elif children:
+            found = _of_children(client, Name(*resolve_job(client, job)), states)
         else:
             found = _of_job(client, Name(*resolve_job(client, job)), states)
         shown = [*islice(found, limit)]
@@ -92,6 +102,14 @@ def _of_job(client: "Client", job: Name, states: list[RunState]) -> Iterator[_Sh
         one = _shown(job, raw)
         if not states or one.run.state in states:
             yield one
+
+
+def _of_children(client: "Client", job: Name, states: list[RunState]) -> Iterator[_Shown]:
+    for child in client.children(job):
+        if bytes(child.latest_run) != b"null":
+            one = _shown(child.id, child.latest_run)
+            if not states or one.run.state in states:
+                yield one
 
 
 def _shown(job: Name, raw: Raw) -> _Shown:
@@ -137,9 +155,20 @@ def _duration(run: Run) -> str:
 
 def _why(run: Run) -> str:
     """What went wrong, in one line; --json has all of it."""
-    message = run.told("errorMessage", "message")
     if run.state == RunState.FAILED:
-        return failure_reason(message, run.told("errorMessage", "stackTrace"))
+        return _error(run) or checks_reason(_failed_checks(run))
     if run.state == RunState.ABORTED:
-        return failure_reason(run.told("headwater_lapse", "reason") or message)
+        return failure_reason(run.told("headwater_lapse", "reason")) or _error(run)
     return ""
+
+
+def _error(run: Run) -> str:
+    for facet in ERRORS:
+        if message := run.told(facet, "message"):
+            return failure_reason(message, run.told(facet, "stackTrace"))
+    return ""
+
+
+def _failed_checks(run: Run) -> list[tuple[str, str]]:
+    checks = (read_checks(read.facets.get(ASSERTIONS)) for read in run.input_dataset_versions)
+    return [(one.assertion, one.column) for some in checks for one in some if not one.success]

@@ -1,7 +1,9 @@
-"""The one line that says why a run failed, out of an error message and its stack trace."""
+"""The one line that says why a run failed, out of what its facets report."""
 
 import re
 
+ERRORS = ("errorMessage", "spark.exception")  # facets of runs that tell an error, the best first
+_CHECKS = 3  # failed checks that are named
 _TRACEBACK = "Traceback (most recent call last):"
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?:: .*)?")
 # From the start of a word: tried at each of its letters, a long word would take for ever.
@@ -15,6 +17,13 @@ def failure_reason(message: str, stack_trace: str = "") -> str:
     stream `StreamingQueryException` around that. The function's own traceback comes last.
     """
     return _raised(message) or _raised_in_spark(message, stack_trace) or _first_line(message)
+
+
+def checks_reason(failed: list[tuple[str, str]]) -> str:
+    """Which checks failed, by assertion and column, in one line."""
+    told = [f"{name} ({column})" if column else name for name, column in failed[:_CHECKS]]
+    more = f" and {len(failed) - _CHECKS} more" if len(failed) > _CHECKS else ""
+    return f"failed checks: {', '.join(told)}{more}" if told else ""
 
 
 def _raised_in_spark(message: str, stack_trace: str) -> str:

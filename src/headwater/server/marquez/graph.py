@@ -132,13 +132,24 @@ def _show_parents(view: StoreView, latest: dict[int, tuple[Any, ...]]) -> None:
 
 
 def fold_into_parents(view: StoreView, walk: Sides) -> None:
-    """Let parents stand for their children."""
+    """Let parents stand for their children.
+
+    What one child writes and another reads is written by their parent, and not read by it.
+    """
     rows = view.session.all(
         "SELECT id, parent FROM job WHERE id = ANY(?) AND parent IS NOT NULL", [*walk.inputs]
     )
     parents: dict[int, int] = dict(rows)
+    own = {
+        (parents.get(job, job), root)
+        for job, read in walk.inputs.items()
+        for root in read & walk.outputs.get(job, set())
+    }
     for side in (walk.inputs, walk.outputs):
         told = [*side.items()]
         side.clear()
         for job, found in told:
             side.setdefault(parents.get(job, job), set()).update(found)
+    for job in {*parents.values()} & walk.inputs.keys():
+        between = walk.inputs[job] & walk.outputs.get(job, set())
+        walk.inputs[job] -= {root for root in between if (job, root) not in own}

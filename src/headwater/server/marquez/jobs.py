@@ -163,6 +163,16 @@ def job_tags(view: StoreView, ids: list[int]) -> dict[int, list[str]]:
     return found
 
 
+def list_children(view: StoreView, job: int, limit: int, offset: int) -> tuple[list[Job], int]:
+    """A page of the jobs that a job starts, by name, and how many there are."""
+    rows = view.session.all(
+        "SELECT id FROM job WHERE parent = ? AND NOT hidden ORDER BY name, id LIMIT ? OFFSET ?",
+        job, limit, offset,
+    )  # fmt: skip
+    ((total,),) = view.session.all("SELECT count(*) FROM job WHERE parent = ? AND NOT hidden", job)
+    return jobs(view, [row[0] for row in rows]), total
+
+
 def list_jobs(
     view: StoreView, namespace: str | None, states: list[str], limit: int, offset: int,
     text: str = "", names: list[str] | None = None,

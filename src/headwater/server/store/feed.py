@@ -12,9 +12,10 @@ import msgspec
 from msgspec import Struct
 
 from headwater.openlineage.events import Event
-from headwater.openlineage.facets import Facets, ProgressFacet, read_leniently, text_of
-from headwater.openlineage.failures import failure_reason
+from headwater.openlineage.facets import ProgressFacet, read_leniently, text_of
+from headwater.openlineage.failures import ERRORS, checks_reason, failure_reason
 from headwater.openlineage.names import DatasetName, JobName
+from headwater.openlineage.quality import ASSERTIONS, read_checks
 from headwater.server.store.compression import compress, decompress
 from headwater.server.store.database import Session
 
@@ -84,13 +85,17 @@ class Names(Protocol):
         """The names by which datasets are shown."""
 
 
-def _error(facets: Facets) -> str | None:
-    """The error message, or the reason where only the stack trace tells it."""
-    message = text_of(facets, "errorMessage", "message")
-    if message is None:
-        return None
-    reason = failure_reason(message, text_of(facets, "errorMessage", "stackTrace") or "")
-    return message if reason in message else reason
+def _error(event: Event) -> str | None:
+    """Why a run failed: an error message, or the reason where only the stack trace tells it."""
+    for facet in ERRORS:
+        message = text_of(event.run_facets, facet, "message")
+        if message is not None:
+            stack = text_of(event.run_facets, facet, "stackTrace") or ""
+            reason = failure_reason(message, stack)
+            return message if reason in message else reason
+    checks = (read_checks(part.own.get(ASSERTIONS)) for part in event.inputs)
+    failed = [(one.assertion, one.column) for some in checks for one in some if not one.success]
+    return checks_reason(failed) or None
 
 
 class Feed:
@@ -109,8 +114,7 @@ class Feed:
         """Note that a run is in another state."""
         error = None
         if state in ("FAILED", "ABORTED"):
-            facets = event.run_facets
-            error = _error(facets) or text_of(facets, "headwater_lapse", "reason")
+            error = _error(event) or text_of(event.run_facets, "headwater_lapse", "reason")
             error = error and error[:MOST_ERROR]
         self.entries.append(RunChange(run, *job, state, event.time, error))
 

@@ -158,6 +158,21 @@ class Jobs(Controller):
             raise NotFound("Job version", version)
         return answer(found[0])
 
+    @get(f"{_ONE}/children", opt=READS_PATH, sync_to_thread=True)
+    def list_children(
+        self,
+        service: Service,
+        namespace: PathText,
+        name: PathText,
+        limit: Limit = 100,
+        offset: Offset = 0,
+    ) -> Response[bytes]:
+        """List the jobs that a job starts, such as the tasks of a DAG, by name."""
+        with service.open_view() as view:
+            number = job_of(view, namespace, name)
+            found, total = jobs.list_children(view, number, bounded(limit), bounded(offset))
+            return answer({"jobs": found, "totalCount": total})
+
     @get(f"{_ONE}/runs", opt=READS_PATH, sync_to_thread=True)
     def list_runs(
         self,
