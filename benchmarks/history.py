@@ -31,10 +31,11 @@ from headwater.openlineage.times import format_moment
 from headwater.server.lineage.changes import changes
 from headwater.server.lineage.diff import diff_around, diff_everywhere
 from headwater.server.lineage.impact import reached
-from headwater.server.lineage.search import Wanted, search, search_all
+from headwater.server.lineage.search import Wanted, search_all
 from headwater.server.lineage.view import StoreViews
-from headwater.server.lineage.walk import PastWalk, past_graph
-from headwater.server.marquez.graph import GraphOptions
+from headwater.server.lineage.walk import Walk
+from headwater.server.marquez.graph import GraphOptions, lineage_graph
+from headwater.server.marquez.search import search
 from headwater.server.settings import DEFAULT_ALIASES
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.store import Store
@@ -160,25 +161,25 @@ def questions(store: Store, events: int) -> dict[str, Callable[[], object]]:
 
     def as_of() -> object:
         with views.open_view(middle) as view:
-            walk = PastWalk(view)
-            found = walk.naming.dataset_id(NAMESPACE, table(job()))
+            walk = Walk(view)
+            found = view.dataset_id(NAMESPACE, table(job()))
             if found is not None:
                 walk.from_dataset(found, 5)
-            return past_graph(view, walk, GraphOptions(), dated=False)
+            return lineage_graph(view, walk, GraphOptions())
 
     def diff_node() -> object:
         with views.open_view(middle) as view:
             node = NodeId.parse(f"job:bench:job_{job():05d}")
-            return node and diff_around(view, view._replace(at=end), node, 5)
+            return node and diff_around(view, view.at_moment(end), node, 5)
 
     def diff_all() -> object:
         with views.open_view(end - hour // 4) as view:
-            return diff_everywhere(view, view._replace(at=end))
+            return diff_everywhere(view, view.at_moment(end))
 
     def changed() -> object:
         with views.open_view() as view:
-            walk = PastWalk(view, since=BEGIN)
-            found = walk.naming.dataset_id(NAMESPACE, table(job()))
+            walk = Walk(view, since=BEGIN)
+            found = view.dataset_id(NAMESPACE, table(job()))
             if found is not None:
                 walk.from_dataset(found, 2)
             return changes(view, BEGIN, walk, 1000)

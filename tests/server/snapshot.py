@@ -5,22 +5,27 @@ from typing import Any
 import msgspec
 
 from headwater.openlineage.names import NodeId
-from headwater.server.lineage.columns import ColumnWalk, column_graph
+from headwater.server.lineage.columns import ColumnWalk
 from headwater.server.lineage.facets import FacetBook, job_facets, run_facets
-from headwater.server.lineage.search import Wanted, search
+from headwater.server.lineage.runs import LISTED
+from headwater.server.lineage.search import Wanted
 from headwater.server.lineage.upstream import runs_upstream
 from headwater.server.lineage.view import StoreView, StoreViews, uuid_text
-from headwater.server.marquez import dataset_versions, datasets, graph, jobs
-from headwater.server.marquez.runs import LISTED, RunWriter
+from headwater.server.lineage.walk import Walk
+from headwater.server.marquez import dataset_versions, datasets, jobs
+from headwater.server.marquez.column_graph import column_graph
+from headwater.server.marquez.graph import GraphOptions, lineage_graph
+from headwater.server.marquez.runs import RunWriter
+from headwater.server.marquez.search import search
 from headwater.server.store.log import read_bodies
 from headwater.server.store.rows import RunRow
 from headwater.server.store.store import Store
 from server.tables import read_rows
 
 _VIEWS = {
-    "": graph.GraphOptions(),
-    " by parent": graph.GraphOptions(by_parent=True),
-    " in detail": graph.GraphOptions(detail=True),
+    "": GraphOptions(),
+    " by parent": GraphOptions(by_parent=True),
+    " in detail": GraphOptions(detail=True),
 }
 
 
@@ -61,7 +66,9 @@ def _jobs(view: StoreView) -> list[tuple[int, str]]:
 def _job(view: StoreView, number: int, name: str) -> dict[str, Any]:
     told: dict[str, Any] = {f"job {name}, versions": jobs.versions(view, number, None, 100, 0)}
     for words, options in _VIEWS.items():
-        told[f"lineage of {name}{words}"] = graph.lineage_of_job(view, number, 20, options)
+        walk = Walk(view)
+        walk.from_jobs({number}, 20)
+        told[f"lineage of {name}{words}"] = lineage_graph(view, walk, options)
     return told
 
 
@@ -86,10 +93,12 @@ def _datasets(view: StoreView) -> list[tuple[int, str]]:
 
 
 def _dataset(view: StoreView, number: int, name: str) -> dict[str, Any]:
+    around = Walk(view)
+    around.from_dataset(number, 20)
     told: dict[str, Any] = {
         f"dataset {name}": datasets.datasets(view, [number]),
         f"dataset {name}, versions": dataset_versions.list_versions(view, number, 100, 0),
-        f"lineage of {name}": graph.lineage_of_dataset(view, number, 20, graph.GraphOptions()),
+        f"lineage of {name}": lineage_graph(view, around, GraphOptions()),
     }
     node = NodeId.parse(f"dataset:{name}")
     assert node is not None

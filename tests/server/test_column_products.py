@@ -99,7 +99,8 @@ def _counted(url: str) -> Iterator[tuple[StoreView, _Counted]]:
     database = open_database(url)
     with StoreViews(database, AliasRules(())).open_view() as view:
         session = _Counted(view.session)
-        yield view._replace(session=session), session
+        counted = StoreView(session, view.rules, view.contents, view.at, view.budget)
+        yield counted, session
     database.close()
 
 
@@ -120,7 +121,7 @@ def test_changes_are_looked_up_together(api: Api) -> None:
         for number in range(first, last):
             api.send(_moved(number, 1, "first"), _moved(number, 10, "second"))
         with _counted(api.store_url) as (view, session):
-            found = diff_everywhere(view._replace(at=-FOREVER), view)
+            found = diff_everywhere(view.at_moment(-FOREVER), view)
             statements.append(session.count)
         assert len(found["columnEdges"]["added"]) == 2 * last
         assert all(edge["runId"] for edge in found["columnEdges"]["added"])

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from headwater.openlineage.names import NodeId
 from headwater.openlineage.times import parse_moment
-from headwater.server.lineage.columns import ColumnWalk, column_graph
+from headwater.server.lineage import datasets
+from headwater.server.lineage.columns import ColumnWalk
 from headwater.server.lineage.diff import diff_around, diff_everywhere
-from headwater.server.lineage.naming import Naming
-from headwater.server.lineage.past_columns import PastColumnWalk
 from headwater.server.lineage.schemas import schemas_of
 from headwater.server.lineage.view import NOW, StoreView, StoreViews
-from headwater.server.lineage.walk import PastWalk, past_graph
-from headwater.server.marquez import datasets, graph
+from headwater.server.lineage.walk import Walk, walk_around
+from headwater.server.marquez.column_graph import column_graph
+from headwater.server.marquez.graph import GraphOptions, lineage_graph
 from headwater.server.marquez.responses import Graph
 from headwater.server.settings import DEFAULT_ALIASES
 from headwater.server.store.aliases import AliasRules
@@ -61,7 +61,7 @@ _times = st.lists(st.integers(-1, 6), min_size=2, max_size=2, unique=True).map(s
 
 @_settings(_EXAMPLES)
 @given(events=histories, order=st.randoms(), times=_times)
-def test_the_past_is_what_was_known_then(
+def test_the_past_is_what_was_known_around(
     stores: Stores, events: list[Event], order: Any, times: list[int]
 ) -> None:
     order.shuffle(events)
@@ -81,16 +81,16 @@ def _compare(stores: Stores, kind: str, events: list[Event], times: list[int]) -
     with _reading(stores, kind, events) as whole:
         known, pictures = [], []
         for time in times:
-            at = whole._replace(at=parse_moment(minute(time)))
+            at = whole.at_moment(parse_moment(minute(time)))
             early = [e for e in events if e["eventTime"] <= minute(time)]
             with _reading(stores, "sqlite", early) as partly:
-                now = {node: _now(partly, node) for node in _NODES}
+                now = {node: _around(partly, node) for node in _NODES}
                 pictures.append(_whole_graph(partly))
-            then = {node: _then(at, node) for node in _NODES}
+            then = {node: _around(at, node) for node in _NODES}
             for node in _NODES:
                 assert then[node] == now[node], (node, time)
             known.append(now)
-        before, after = (whole._replace(at=parse_moment(minute(time))) for time in times)
+        before, after = (whole.at_moment(parse_moment(minute(time))) for time in times)
         _check_diff(diff_everywhere(before, after), *pictures)
         for node in _NODES:
             parsed = NodeId.parse(node)
@@ -134,42 +134,16 @@ def _plain_columns(found: Graph) -> dict[str, Any]:
     return {n["id"]: (n["inEdges"], n["outEdges"], n["data"]) for n in nodes}
 
 
-def _now(view: StoreView, text: str) -> Any:
+def _around(view: StoreView, text: str) -> Any:
     node = NodeId.parse(text)
     assert node is not None
-    if text.startswith("job:"):
-        job = view.find_job(node)
-        if job is None:
-            return None
-        return {"graph": _plain(graph.lineage_of_job(view, job, 20, graph.GraphOptions()))}
-    root = view.find_dataset(node)
-    if root is None:
+    walk = walk_around(view, node, 20)
+    if walk is None:
         return None
-    walk = ColumnWalk(view)
-    return {
-        "graph": _plain(graph.lineage_of_dataset(view, root, 20, graph.GraphOptions())),
-        "columns": _columns(view, walk, root),
-    }
-
-
-def _then(view: StoreView, text: str) -> Any:
-    node, walk = NodeId.parse(text), PastWalk(view)
-    assert node is not None
-    if text.startswith("job:"):
-        job = walk.naming.find_job(node)
-        if job is None:
-            return None
-        walk.go({job}, 20)
-        return {"graph": _plain(past_graph(view, walk, graph.GraphOptions(), dated=False))}
-    root = walk.naming.find_dataset(node)
-    if root is None:
-        return None
-    walk.from_dataset(root, 20)
-    columns = PastColumnWalk(view, Naming(view))
-    return {
-        "graph": _plain(past_graph(view, walk, graph.GraphOptions(), dated=False)),
-        "columns": _columns(view, columns, root),
-    }
+    told: dict[str, Any] = {"graph": _plain(lineage_graph(view, walk, GraphOptions()))}
+    if (root := view.find_dataset(node)) is not None and not text.startswith("job:"):
+        told["columns"] = _columns(view, ColumnWalk(view), root)
+    return told
 
 
 def _columns(view: StoreView, walk: ColumnWalk, root: int) -> dict[str, Any]:
@@ -183,13 +157,15 @@ def _whole_graph(view: StoreView) -> dict[str, Any]:
     """Every edge, field and column edge of a store, as it is now."""
     nodes: dict[str, Any] = {}
     for (job,) in view.session.all("SELECT id FROM job"):
-        nodes |= _plain(graph.lineage_of_job(view, job, 0, graph.GraphOptions()))
+        walk = Walk(view)
+        walk.take({job})
+        nodes |= _plain(lineage_graph(view, walk, GraphOptions()))
     roots = [row[0] for row in view.session.all("SELECT id FROM dataset WHERE id = root")]
     shown, schemas = datasets.rows_of(view, roots), schemas_of(view, roots)
-    walk = ColumnWalk(view)
+    columns_of = ColumnWalk(view)
     # Every column that a dataset is known to have, and what leads into it.
-    walk.upstream([c for root in roots for c in walk.outputs_of(root)], 1)
-    columns = _plain_columns(column_graph(view, walk, is_detailed=True))
+    columns_of.upstream([c for root in roots for c in columns_of.outputs_of(root)], 1)
+    columns = _plain_columns(column_graph(view, columns_of, is_detailed=True))
     return {
         "edges": _pairs(nodes),
         "fields": {

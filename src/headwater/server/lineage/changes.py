@@ -4,10 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from headwater.openlineage.names import JobName
-from headwater.server.lineage.naming import Naming
+from headwater.server.lineage.jobs import job_names
 from headwater.server.lineage.view import StoreView, moment, uuid_text
-from headwater.server.lineage.walk import PastWalk
-from headwater.server.marquez.runs import job_names
+from headwater.server.lineage.walk import Walk
 
 ADDED, REMOVED = "EDGE_ADDED", "EDGE_REMOVED"
 SCHEMA, COLUMNS, JOINED = "SCHEMA_CHANGED", "COLUMNS_CHANGED", "NAMES_JOINED"
@@ -30,15 +29,14 @@ class _Moment:
         self.datasets: set[int] = set()
 
 
-def changes(view: StoreView, since: int, walk: PastWalk | None, limit: int) -> list[dict[str, Any]]:
+def changes(view: StoreView, since: int, walk: Walk | None, limit: int) -> list[dict[str, Any]]:
     """The last moments, oldest first, after a time and up to that of the view.
 
     Around a node, `walk` is of what was in its reach at any time in between.
     """
     found: dict[int, _Moment] = {}
     jobs = None if walk is None else {*walk.inputs}
-    naming = Naming(view) if walk is None else walk.naming
-    names = None if walk is None else {*naming.members(walk.datasets)}
+    names = None if walk is None else {*view.names.members(walk.datasets)}
     for kind, table, time, job in _SPANS:
         for at, who, dataset in _rows(view, table, time, job, since, names, limit):
             if jobs is not None and table == "edge" and who not in jobs:
@@ -53,7 +51,7 @@ def changes(view: StoreView, since: int, walk: PastWalk | None, limit: int) -> l
             told.kinds[JOINED] = None
             told.datasets |= {a, b}
     latest = sorted(found)[-limit:] if limit else []
-    return _tell(view, naming, [(at, found[at]) for at in latest])
+    return _tell(view, [(at, found[at]) for at in latest])
 
 
 def _rows(
@@ -75,16 +73,15 @@ def _joined(view: StoreView, since: int, limit: int) -> list[Any]:
     )  # fmt: skip
 
 
-def _tell(
-    view: StoreView, naming: Naming, moments: list[tuple[int, _Moment]]
-) -> list[dict[str, Any]]:
+def _tell(view: StoreView, moments: list[tuple[int, _Moment]]) -> list[dict[str, Any]]:
     names = job_names(view, {job for _, told in moments for job in told.jobs})
-    roots = naming.shown({d for _, told in moments for d in told.datasets})
+    roots = view.names.shown({d for _, told in moments for d in told.datasets})
+    datasets = view.names.of(roots.values())
     runs = _runs(view, moments)
     answers = []
     for at, told in moments:
         ids = {str(JobName(*names[job])) for job in told.jobs if job in names}
-        ids |= {naming.node_id(roots[d]) for d in told.datasets if d in roots}
+        ids |= {str(datasets[roots[d]]) for d in told.datasets if d in roots}
         run = runs.get(at)
         answers.append(
             {"at": moment(at), "kinds": [*told.kinds], "nodeIds": sorted(ids), "runId": run}

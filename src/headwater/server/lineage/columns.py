@@ -8,23 +8,9 @@ schema may list only some of the columns.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from headwater.openlineage.names import FieldName
 from headwater.server.lineage.mappings import mappings_into, mappings_out_of
-from headwater.server.lineage.run_io import versions_at
 from headwater.server.lineage.schemas import dropped_columns, schemas_of
-from headwater.server.lineage.transformations import step_type, told_steps, told_type
-from headwater.server.lineage.view import IndexedMapping, Schema, StoreView, uuid_text
-from headwater.server.marquez import datasets
-from headwater.server.marquez.responses import (
-    DetailedInput,
-    Edge,
-    FieldData,
-    Graph,
-    InputFieldNode,
-    Name,
-    Node,
-)
-from headwater.server.marquez.runs import job_names
+from headwater.server.lineage.view import IndexedMapping, Schema, StoreView
 from headwater.server.store.contents import Input, Output
 
 Column = tuple[int, str]  # a dataset's root, and a field
@@ -153,18 +139,20 @@ class ColumnWalk:
 
     def _written_by(self, roots: set[int]) -> dict[int, IndexedMapping]:
         new = [root for root in roots if root not in self._writers]
-        rows = mappings_into(self._view, new)
-        self._writers.update({root: [] for root in new})
-        for root, mapping, job in rows:
-            self._writers[root].append((mapping, job))
+        if new:
+            self._load_writers(new)
         used = {m for root in roots for m, _ in self._writers[root]}
         return self._known(used, roots)
 
+    def _load_writers(self, new: list[int]) -> None:
+        self._writers.update({root: [] for root in new})
+        for root, mapping, job in mappings_into(self._view, new):
+            self._writers[root].append((mapping, job))
+
     def _read_by(self, roots: set[int]) -> dict[int, IndexedMapping]:
         new = [root for root in roots if root not in self._readers]
-        out_of = mappings_out_of(self._view, new)
         self._readers.update({root: [] for root in new})
-        for root, mapping, job, target in out_of:
+        for root, mapping, job, target in mappings_out_of(self._view, new) if new else ():
             self._readers[root].append((mapping, job, target))
         used = {m for root in roots for m, _, _ in self._readers[root]}
         targets = {t for root in roots for _, _, t in self._readers[root]}
@@ -174,9 +162,7 @@ class ColumnWalk:
         """Mappings, with the roots and schemas of every dataset in them at hand."""
         found = self._view.mappings(mappings)
         members = {dataset for mapping in found.values() for dataset in mapping.inputs}
-        missing = [member for member in members if member not in self._roots]
-        rows = self._view.session.all("SELECT id, root FROM dataset WHERE id = ANY(?)", missing)
-        self._roots.update({row[0]: row[1] for row in rows})
+        self._roots.update(self._view.names.roots(members - self._roots.keys()))
         self.load_schemas(roots | {self._roots[member] for member in members})
         return found
 
@@ -190,10 +176,6 @@ class ColumnWalk:
     def schema(self, root: int) -> Schema | None:
         """The schema of a dataset in reach."""
         return self._schemas.get(root)
-
-    def rows(self, roots: list[int]) -> dict[int, datasets.Row]:
-        """Datasets as they are shown."""
-        return datasets.rows_of(self._view, roots)
 
     def outputs_of(self, root: int) -> list[Column]:
         """The columns of a dataset: those of its schema, and those that mappings name."""
@@ -222,77 +204,19 @@ class ColumnWalk:
             for mapping in mappings
         )
 
+    def columns_of(self, root: int) -> list[Column]:
+        """The columns of a dataset, also those that only its readers name."""
+        found = dict.fromkeys(self.outputs_of(root))
+        for mapping in self._read_by({root}).values():
+            for dataset, fed in mapping.fed_by.items():
+                if self._roots[dataset] == root:
+                    found.update(dict.fromkeys((root, field) for field in fed))
+            whole = [g.field for g in mapping.dataset if self._roots[g.dataset] == root]
+            found.update(dict.fromkeys((root, field) for field in whole))
+        return [column for column in found if self._has(column)]
 
-def column_graph(
-    view: StoreView, walk: ColumnWalk, *, is_versioned: bool = False, is_detailed: bool = False
-) -> Graph:
-    """The columns of a walk as a graph; columns that nothing leads to or from are left out."""
-    linked = {column for pair in walk.steps for column in pair}
-    return _Writer(view, walk, is_versioned, is_detailed).graph(linked)
-
-
-class _Writer:
-    def __init__(
-        self, view: StoreView, walk: ColumnWalk, is_versioned: bool, is_detailed: bool
-    ) -> None:
-        self._walk, self._is_versioned, self._is_detailed = walk, is_versioned, is_detailed
-        roots = sorted({column[0] for pair in walk.steps for column in pair})
-        self._rows = walk.rows(roots)
-        versions = versions_at(view, set(roots), view.at)
-        self._versions = {r: uuid_text(versions[r]) if r in versions else None for r in roots}
-        job_ids = {step.job for steps in walk.steps.values() for step in steps}
-        names = job_names(view, job_ids) if is_detailed else {}
-        self._jobs = {number: Name(*name) for number, name in names.items()}
-        self._into: dict[Column, list[Column]] = {}
-        self._out: dict[Column, list[Column]] = {}
-        for to, origin in walk.steps:
-            self._into.setdefault(to, []).append(origin)
-            self._out.setdefault(origin, []).append(to)
-
-    def graph(self, columns: set[Column]) -> Graph:
-        nodes = [self._node(column) for column in columns]
-        return Graph(sorted(nodes, key=lambda node: node.id))
-
-    def _id(self, column: Column) -> str:
-        row = self._rows[column[0]]
-        text = str(FieldName(row.namespace, row.name, column[1]))
-        version = self._versions[column[0]]
-        return f"{text}#{version}" if self._is_versioned and version else text
-
-    def _node(self, column: Column) -> Node:
-        row, node_id = self._rows[column[0]], self._id(column)
-        origins = sorted(self._into.get(column, ()), key=self._id)
-        schema = self._walk.schema(column[0])
-        inputs = [self._input(column, origin) for origin in origins]
-        told = inputs[0] if inputs else None
-        data = FieldData(
-            row.namespace, row.name, self._versions[column[0]], column[1],
-            schema.types.get(column[1], "") if schema and inputs else "",
-            told.transformation_description if told else None,
-            told.transformation_type if told else None, [*inputs],
-        )  # fmt: skip
-        return Node(
-            node_id, "DATASET_FIELD", data,
-            [Edge(node_id, self._id(origin)) for origin in origins],
-            [Edge(node_id, self._id(to)) for to in sorted(self._out.get(column, ()), key=self._id)],
-        )  # fmt: skip
-
-    def _input(self, column: Column, origin: Column) -> InputFieldNode:
-        row = self._rows[origin[0]]
-        steps = self._walk.steps[column, origin]
-        if len(steps) > 1:
-            steps = sorted(steps, key=self._precedence)
-        step = steps[0]
-        text, kind = told_type(step.output, step.given) if step.output else step_type(step.given)
-        base = (row.namespace, row.name, self._versions[origin[0]], origin[1], text, kind)
-        if not self._is_detailed:
-            return InputFieldNode(*base)
-        told = told_steps(s.given for s in steps)
-        return DetailedInput(*base, told, self._jobs.get(step.job))
-
-    def _precedence(self, step: Step) -> tuple[bool, str, str]:
-        """What tells steps between two columns apart, whichever was stored first."""
-        job = self._jobs.get(step.job)
-        output = step.output and (step.output.description, step.output.type)
-        told = repr((output, step.given.steps))
-        return step.output is None, told, f"{job.namespace}:{job.name}" if job else ""
+    def into(self, roots: Iterable[int]) -> None:
+        """Take in every step into the columns of some datasets."""
+        wanted = set(roots)
+        self._written_by(wanted)
+        self.upstream([column for root in sorted(wanted) for column in self.outputs_of(root)], 1)

@@ -11,9 +11,9 @@ from typing import Any
 from headwater.openlineage.names import NodeId
 from headwater.server.lineage.snapshot import EMPTY, GraphSnapshot, Pair, Validity, around, take
 from headwater.server.lineage.view import StoreView, maybe_moment, moment, uuid_text
-from headwater.server.lineage.walk import PastWalk
+from headwater.server.lineage.walk import Walk
 from headwater.server.store.database import Row
-from headwater.server.store.tables import INPUT, OUTPUT
+from headwater.server.store.tables import INPUT
 
 _NEAR = "> ? AND {0} <= ?"
 _CHANGE = 120  # bytes of a change in an answer besides its names
@@ -78,27 +78,24 @@ class _Scope:
         return {row[0] for row in rows}
 
     def _around(self, view: StoreView, names: set[int]) -> set[int]:
-        walk = PastWalk(view)
-        roots = {*walk.naming.roots(names).values()}
-        return walk.jobs_of(INPUT, roots) | walk.jobs_of(OUTPUT, roots)
+        return Walk(view).jobs_of({*view.names.roots(names).values()})
 
     def take(self, view: StoreView) -> GraphSnapshot:
         """The snapshot of what may have changed, at one of the moments."""
-        walk = PastWalk(view)
+        walk, names = Walk(view), view.names
         walk.take(self._shown_jobs(view))
-        roots = {*walk.naming.shown(self.names).values()}
+        roots = {*names.shown(self.names).values()}
         fed = view.session.all(
             "SELECT DISTINCT m.dataset FROM mapping_input i "
             "JOIN mapping_span m ON m.mapping = i.mapping WHERE i.dataset = ANY(?) "
-            "AND m.since <= ? AND m.until > ?",
-            [*walk.naming.members(roots)], view.at, view.at,
+            "AND m.since <= ? AND m.until > ?", [*names.members(roots)], view.at, view.at,
         )  # fmt: skip
-        into = roots | {*walk.naming.shown(row[0] for row in fed).values()}
-        return _linked_only(take(view, walk, roots, into, self._window))
+        into = roots | {*names.shown(row[0] for row in fed).values()}
+        return _linked_only(take(walk, roots, into, self._window))
 
-    def _shown_jobs(self, view: StoreView) -> list[int]:
+    def _shown_jobs(self, view: StoreView) -> set[int]:
         rows = view.session.all("SELECT id FROM job WHERE id = ANY(?) AND NOT hidden", [*self.jobs])
-        return [row[0] for row in rows]
+        return {row[0] for row in rows}
 
 
 def _linked_only(snapshot: GraphSnapshot) -> GraphSnapshot:

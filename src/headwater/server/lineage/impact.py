@@ -14,12 +14,12 @@ from msgspec import Struct
 
 from headwater.openlineage.graph import Way
 from headwater.openlineage.names import FieldName, JobName, NodeId, NodeKind
-from headwater.server.lineage.columns import Column, Step
+from headwater.server.lineage import datasets, jobs
+from headwater.server.lineage.columns import Column, ColumnWalk, Step
 from headwater.server.lineage.facets import FacetBook, Wanted, dataset_facets, job_facets
-from headwater.server.lineage.past_columns import PastColumnWalk
+from headwater.server.lineage.runs import latest_rows
 from headwater.server.lineage.view import StoreView, moment, uuid_text
-from headwater.server.lineage.walk import PastWalk, dataset_rows, latest_then
-from headwater.server.marquez import datasets, jobs
+from headwater.server.lineage.walk import Walk
 from headwater.server.store.rows import RunRow, Said
 from headwater.server.store.tables import INPUT, OUTPUT
 
@@ -55,25 +55,25 @@ def reached(view: StoreView, node: NodeId, way: Way, depth: int) -> list[Item] |
     """What is reached from a node, nearest first; None where there is no such node."""
     walk = _Directed(view, way)
     if node.kind is NodeKind.FIELD:
-        column = walk.naming.find_field(node)
-        columns = PastColumnWalk(view, walk.naming)
+        column = view.find_field(node)
+        columns = ColumnWalk(view)
         if column is None or not columns.knows(column):
             return None
         return _Teller(view, walk).columns(_Columns(columns, way).follow([column], depth))
     if node.kind is NodeKind.JOB:
-        job = walk.naming.find_job(node)
+        job = view.find_job(node)
         if job is None:
             return None
         walk.from_job(job, depth)
     else:
-        root = walk.naming.find_dataset(node)
+        root = view.find_dataset(node)
         if root is None:
             return None
         walk.from_datasets({root}, depth)
     return _Teller(view, walk).nodes(_kinds(view, walk, depth))
 
 
-class _Directed(PastWalk):
+class _Directed(Walk):
     """A walk in one direction; `jobs` and `reached` have distances, `via` who leads where."""
 
     def __init__(self, view: StoreView, way: Way) -> None:
@@ -88,7 +88,7 @@ class _Directed(PastWalk):
 
     def from_job(self, job: int, depth: int) -> None:
         """Follow what a job writes, or reads."""
-        self.take([job])
+        self.take({job})
         self.start = {*self._far_side(job)}
         for root in self.start:
             self.reached[root] = 1
@@ -106,7 +106,7 @@ class _Directed(PastWalk):
     def _follow(self, level: set[int], depth: int, done: int, seen: set[int]) -> None:
         known = {*level}
         for distance in range(done + 1, depth + 1):
-            found = self.jobs_of(self._enters, level) - seen
+            found = self.jobs_of(level, self._enters) - seen
             if not found:
                 return
             seen |= found
@@ -125,7 +125,7 @@ class _Directed(PastWalk):
 class _Columns:
     """Columns that are reached, with distance, kind and the jobs that lead there."""
 
-    def __init__(self, walk: PastColumnWalk, way: Way) -> None:
+    def __init__(self, walk: ColumnWalk, way: Way) -> None:
         self.walk, self.way = walk, way
         self.found: dict[Column, tuple[int, str]] = {}
         self.via: dict[Column, set[int]] = {}
@@ -178,7 +178,7 @@ def kind_of(step: Step) -> str:
 
 def _kinds(view: StoreView, walk: _Directed, depth: int) -> dict[int, str]:
     """The kind of each dataset that columns are known to lead to."""
-    columns = PastColumnWalk(view, walk.naming)
+    columns = ColumnWalk(view)
     columns.load_schemas(walk.start)
     start = [c for root in sorted(walk.start) for c in columns.columns_of(root)]
     kinds: dict[int, str] = {}
@@ -213,10 +213,11 @@ class _Teller:
 
     def _prepare(self, roots: set[int], ids: set[int]) -> None:
         view, ids = self._view, ids - {0}
-        self._rows = dataset_rows(view, self._walk.naming, roots)
+        self._rows = datasets.rows_of(view, roots)
+        self._names = view.names.of(roots)
         self._jobs = jobs.job_rows(view, [*ids])
         self._ids = {n: str(JobName(row.namespace, row.name)) for n, row in self._jobs.items()}
-        self._runs = latest_then(view, [*ids])
+        self._runs = {n: RunRow.of(row) for n, row in latest_rows(view, [*ids]).items()}
         self._tags = datasets.Tags(view, [*roots])
         self._job_tags = jobs.job_tags(view, [*ids])
         wanted = [_dataset_owners(row) for row in self._rows.values()]
@@ -240,7 +241,7 @@ class _Teller:
         self, root: int, field: str | None, distance: int, kind: str, via: set[int]
     ) -> Item:
         row = self._rows[root]
-        name = self._walk.naming.name(root)
+        name = self._names[root]
         runs = [self._runs[job] for job in via if job in self._runs]
         last = max(runs, key=lambda run: (run.created_at, run.uuid), default=None)
         facets = self._book.get(_dataset_owners(row))

@@ -13,22 +13,27 @@ _HOLDS = (
 
 def mappings_into(view: StoreView, roots: list[int]) -> list[tuple[int, int, int]]:
     """By which mappings datasets are written: root, mapping, job (0: none)."""
-    at = view.at
-    return view.session.all(
-        "SELECT d.root, m.mapping, m.job FROM dataset d "
+    names, at = view.names, view.at
+    rows = view.session.all(
+        "SELECT d.id, d.root, m.mapping, m.job FROM dataset d "
         "JOIN mapping_span m ON m.dataset = d.id AND m.since <= ? AND m.until > ? "
-        f"LEFT JOIN job j ON j.id = m.job WHERE d.root = ANY(?) AND {_HOLDS}",
-        at, at, roots, at, at,
+        f"LEFT JOIN job j ON j.id = m.job WHERE {names.condition} AND {_HOLDS}",
+        at, at, names.keys(roots), at, at,
     )  # fmt: skip
+    resolved = names.resolve({row[0]: row[1] for row in rows})
+    return [(resolved[member], mapping, job) for member, _, mapping, job in rows]
 
 
 def mappings_out_of(view: StoreView, roots: list[int]) -> list[tuple[int, int, int, int]]:
     """By which mappings datasets are read: root, mapping, job (0: none), root that is written."""
-    at = view.at
-    return view.session.all(
-        "SELECT DISTINCT d.root, m.mapping, m.job, t.root FROM dataset d "
+    names, at = view.names, view.at
+    rows = view.session.all(
+        "SELECT DISTINCT d.id, d.root, t.id, t.root, m.mapping, m.job FROM dataset d "
         "JOIN mapping_input i ON i.dataset = d.id "
         "JOIN mapping_span m ON m.mapping = i.mapping AND m.since <= ? AND m.until > ? "
         "JOIN dataset t ON t.id = m.dataset LEFT JOIN job j ON j.id = m.job "
-        f"WHERE d.root = ANY(?) AND {_HOLDS}", at, at, roots, at, at,
+        f"WHERE {names.condition} AND {_HOLDS}", at, at, names.keys(roots), at, at,
     )  # fmt: skip
+    resolved = names.resolve({m: root for row in rows for m, root in (row[:2], row[2:4])})
+    found = ((resolved[row[0]], row[4], row[5], resolved[row[2]]) for row in rows)
+    return [*dict.fromkeys(found)]

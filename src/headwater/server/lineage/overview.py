@@ -6,23 +6,18 @@ much is stored.
 
 from typing import NamedTuple
 
-from msgspec import Struct
-
-from headwater.server.lineage.view import NOW, StoreView
-from headwater.server.lineage.walk import PastWalk, past_graph
-from headwater.server.marquez.graph import GraphOptions, lineage_of_jobs
-from headwater.server.marquez.responses import Node
-from headwater.server.marquez.runs import latest_runs
+from headwater.server.lineage.runs import latest_runs
+from headwater.server.lineage.view import StoreView
 
 _LOOKED_AT = 2_000  # jobs, the latest first
 
 
-class Whole(Struct, gc=False):
-    """A graph, how many nodes there are in all, and whether these are all of them."""
+class Overview(NamedTuple):
+    """Some jobs, how many nodes there are in all, and whether the jobs are all of them."""
 
-    graph: list[Node]
+    jobs: set[int]
     total: int
-    whole: bool
+    is_whole: bool
 
 
 class _Busy(NamedTuple):
@@ -34,25 +29,14 @@ class _Busy(NamedTuple):
     job: int
 
 
-def whole(view: StoreView, limit: int, *, by_parent: bool = False, brief: bool = False) -> Whole:
-    """The graph of everything that has edges, or its busiest part of at most `limit` nodes."""
+def overview(view: StoreView, limit: int) -> Overview:
+    """All jobs that have edges, or the busiest with at most `limit` nodes between them."""
     touched = _touched(view, max(_LOOKED_AT, limit))
     total = len(touched) + len({root for roots in touched.values() for root in roots})
-    is_whole = total <= limit and len(touched) < max(_LOOKED_AT, limit)
-    jobs = set(touched) if is_whole else _busiest(view, touched, limit)
-    return Whole(
-        _graph(view, jobs, GraphOptions(by_parent, detail=True, brief=brief)) if jobs else [],
-        total if is_whole else max(total, _count(view)),
-        is_whole,
-    )
-
-
-def _graph(view: StoreView, jobs: set[int], options: GraphOptions) -> list[Node]:
-    if view.at == NOW:
-        return lineage_of_jobs(view, jobs, options).graph
-    walk = PastWalk(view)
-    walk.take(jobs)
-    return past_graph(view, walk, options, dated=False).graph
+    if total <= limit and len(touched) < max(_LOOKED_AT, limit):
+        return Overview(set(touched), total, is_whole=True)
+    busiest = _busiest(view, touched, limit)
+    return Overview(busiest, max(total, _count(view)), is_whole=False)
 
 
 def _touched(view: StoreView, most: int) -> dict[int, set[int]]:

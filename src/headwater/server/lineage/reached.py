@@ -12,10 +12,11 @@ from msgspec import Struct
 
 from headwater.openlineage.names import DatasetName, JobName
 from headwater.server.lineage.commits import Committed, Records, committed, snapshots_since
+from headwater.server.lineage.jobs import job_names
 from headwater.server.lineage.read_versions import SnapshotOrder, versions_told
 from headwater.server.lineage.run_io import dataset_names
+from headwater.server.lineage.runs import LISTED
 from headwater.server.lineage.view import StoreView, moment, uuid_text
-from headwater.server.marquez.runs import LISTED, job_names
 from headwater.server.store.rows import RunRow
 from headwater.server.store.tables import INPUT, OUTPUT
 

@@ -14,9 +14,9 @@ from msgspec import Struct
 from headwater.openlineage.kinds import DatasetKind
 from headwater.openlineage.names import NodeId, NodeKind
 from headwater.server.lineage.candidates import Candidate, Level, Lookup, Shown
+from headwater.server.lineage.runs import LISTED
 from headwater.server.lineage.search import search_all
 from headwater.server.lineage.view import StoreView, moment, uuid_bytes, uuid_text
-from headwater.server.marquez.runs import LISTED
 
 TYPES = ("JOB", "DATASET", "COLUMN")
 _DAY = 86_400 * 1_000_000  # microseconds; what is older than the newest by more is out of use

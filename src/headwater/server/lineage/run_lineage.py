@@ -15,7 +15,6 @@ from headwater.openlineage.names import DatasetName
 from headwater.openlineage.times import FOREVER
 from headwater.server.lineage.run_io import io_rows, ios_of
 from headwater.server.lineage.view import StoreView, moment, uuid_text
-from headwater.server.marquez.runs import RunWriter
 from headwater.server.store.log import read_bodies
 from headwater.server.store.rows import RunRow
 from headwater.server.store.tables import INPUT, OUTPUT
@@ -43,14 +42,13 @@ _decode = msgspec.json.Decoder(_Body).decode
 
 
 def run_lineage(view: StoreView, row: RunRow) -> dict[str, Any]:
-    """A run with its datasets, and the runs on both sides of it."""
+    """The datasets of a run, and the runs on both sides of it."""
     ios = ios_of(view, io_rows(view, [row.id]))
     told = [*_told(view, row.id)]
     offsets = _whole(told)
     snapshots = [*dict.fromkeys(s for one in told for s in one.snapshots or ())]
     inputs, outputs = ios.get((row.id, INPUT), []), ios.get((row.id, OUTPUT), [])
     return {
-        "run": RunWriter(view, [row]).write(row),
         "inputs": [_dataset(io, offsets, []) for io in inputs],
         "outputs": [
             _dataset(io, {}, [] if io.name[0].startswith("kafka:") else snapshots) for io in outputs

@@ -1,20 +1,25 @@
 """The schemas of datasets, and the columns that only column lineage names."""
 
+from collections.abc import Iterable
+
 from headwater.server.lineage.mappings import mappings_into, mappings_out_of
 from headwater.server.lineage.view import Schema, StoreView
 
 Unlisted = dict[int, list[str]]  # a dataset's root → columns that are not in its schema
 
 
-def schema_ids(view: StoreView, roots: list[int]) -> dict[int, int]:
+def schema_ids(view: StoreView, roots: Iterable[int]) -> dict[int, int]:
     """The schema of each dataset at the moment: as written, else as read."""
+    names = view.names
     rows = view.session.all(
-        "SELECT d.root, s.io, s.since, s.schema FROM dataset d "
+        "SELECT d.id, d.root, s.io, s.since, s.schema FROM dataset d "
         "JOIN schema_span s ON s.dataset = d.id AND s.since <= ? AND s.until > ? "
-        "WHERE d.root = ANY(?)", view.at, view.at, roots,
+        f"WHERE {names.condition}", view.at, view.at, names.keys(roots),
     )  # fmt: skip
+    resolved = names.resolve({row[0]: row[1] for row in rows})
     best: dict[int, tuple[tuple[int, int], set[int]]] = {}
-    for root, io, since, schema in rows:
+    for member, _, io, since, schema in rows:
+        root = resolved[member]
         if root not in best or best[root][0] < (io, since):
             best[root] = (io, since), {schema}
         elif best[root][0] == (io, since):
@@ -34,7 +39,7 @@ def _digests(view: StoreView, schemas: set[int]) -> dict[int, bytes]:
     return {row[0]: row[1] for row in rows}
 
 
-def schemas_of(view: StoreView, roots: list[int]) -> dict[int, Schema]:
+def schemas_of(view: StoreView, roots: Iterable[int]) -> dict[int, Schema]:
     """The schemas of datasets at the moment."""
     ids = schema_ids(view, roots)
     schemas = view.schemas(set(ids.values()))
@@ -45,7 +50,7 @@ def dropped_columns(view: StoreView, root: int, present: Schema | None) -> set[s
     """The columns that earlier schemas of a dataset had, and its present one has not."""
     rows = view.session.all(
         "SELECT DISTINCT s.schema FROM dataset d JOIN schema_span s ON s.dataset = d.id "
-        "AND s.since <= ? WHERE d.root = ?", view.at, root,
+        f"AND s.since <= ? WHERE {view.names.condition}", view.at, view.names.keys([root]),
     )  # fmt: skip
     schemas = view.schemas({row[0] for row in rows})
     dropped = {name for schema in schemas.values() for name in schema.names}
@@ -54,13 +59,15 @@ def dropped_columns(view: StoreView, root: int, present: Schema | None) -> set[s
 
 def unlisted_columns(view: StoreView, roots: list[int]) -> Unlisted:
     """Columns that exist because column lineage names them, though the schema has not."""
+    names = view.names
     rows = view.session.all(
-        "SELECT d.root, f.name FROM dataset d JOIN mapped_field m ON m.dataset = d.id "
-        "JOIN field_name f ON f.id = m.name WHERE d.root = ANY(?)", roots,
+        "SELECT d.id, d.root, f.name FROM dataset d JOIN mapped_field m ON m.dataset = d.id "
+        f"JOIN field_name f ON f.id = m.name WHERE {names.condition}", names.keys(roots),
     )  # fmt: skip
+    resolved = names.resolve({row[0]: row[1] for row in rows})
     named: dict[int, set[str]] = {}
-    for root, name in rows:
-        named.setdefault(root, set()).add(name)
+    for member, _, name in rows:
+        named.setdefault(resolved[member], set()).add(name)
     for root, schema in schemas_of(view, [*named]).items():
         named[root] -= schema.names
         if named[root]:
@@ -78,9 +85,7 @@ def _held_columns(view: StoreView, roots: list[int]) -> dict[int, set[str]]:
     held: dict[int, set[str]] = {root: set() for root in roots}
     for root, mapping, _ in into:
         held[root].update(mappings[mapping].outputs)
-    members: dict[int, int] = dict(
-        view.session.all("SELECT id, root FROM dataset WHERE root = ANY(?)", roots)
-    )
+    members = view.names.members(roots)
     for mapping in {row[1] for row in out_of}:
         for dataset, fields in mappings[mapping].fed_by.items():
             if dataset in members:

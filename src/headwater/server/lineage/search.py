@@ -1,19 +1,33 @@
 """Finds jobs, datasets, columns and runs by a part of their name."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from headwater.openlineage.names import DatasetName, FieldName, JobName
 from headwater.server.lineage.matching import DATASETS, FIELDS, JOBS, Match, matches, near_matches
+from headwater.server.lineage.runs import LISTED
 from headwater.server.lineage.schemas import unlisted_by_name
 from headwater.server.lineage.view import StoreView, moment, uuid_text
-from headwater.server.marquez.responses import FoundThing, SearchResult
-from headwater.server.marquez.runs import LISTED
 
 TYPES = ("job", "dataset", "column", "run")
 _MOST = 1000  # names that are looked through
 _FEW = 5  # things, below which misspelt ones are looked for too
-_MORE = 4  # times as many names are read as are shown: some are hidden, or other names
+MORE = 4  # times as many names are read as are shown: some are hidden, or other names
+
+
+class FoundThing(Struct, rename="camel", gc=False):
+    """A job, dataset, column or run that was searched for; `name` is a run's job."""
+
+    type: str
+    node_id: str
+    name: str
+    namespace: str
+    field: str | None
+    updated_at: datetime
+    state: str | None
 
 
 class Wanted(NamedTuple):
@@ -36,52 +50,11 @@ _JOBS = (
     "SELECT n.name, d.name, d.updated_at, d.id FROM job d "
     "JOIN namespace n ON n.id = d.namespace WHERE d.id = ANY(?) AND NOT d.hidden"
 )
-_NAMED = {"DATASET": (DATASETS, _DATASETS), "JOB": (JOBS, _JOBS)}
+NAMED = {"DATASET": (DATASETS, _DATASETS), "JOB": (JOBS, _JOBS)}
 
 
-def search(view: StoreView, wanted: Wanted, limit: int) -> tuple[list[SearchResult], int]:
-    """What matches, best first, and how much there is, as far as was looked."""
-    kinds = [wanted.kind] if wanted.kind else ["DATASET", "JOB"]
-    found: list[SearchResult] = []
-    more = 0
-    for kind in kinds:
-        if kind == "FIELD":
-            found += _fields(view, wanted, limit)
-        else:
-            named, beyond = _named(view, kind, wanted, limit)
-            found += named
-            more += beyond
-    text = wanted.text.lower()
-    found.sort(key=lambda r: (_distance(text, r.field or r.name), r.name, r.namespace))
-    if not wanted.by_name and wanted.kind != "FIELD":
-        found.sort(key=lambda r: r.updated_at, reverse=True)
-        found.sort(key=lambda r: _distance(text, r.name))
-    return found[:limit], len(found) + more
-
-
-def _distance(text: str, name: str) -> int:
-    """0 where the name is the text, 1 where it begins with it, else 2."""
-    name = name.lower()
-    return 0 if name == text else 1 if name.startswith(text) else 2
-
-
-def _named(
-    view: StoreView, kind: str, wanted: Wanted, limit: int
-) -> tuple[list[SearchResult], int]:
-    """Jobs or datasets that match, and how many more names do that were not read."""
-    letter, sql = _NAMED[kind]
-    names = matches(view, letter, wanted.text, _MOST)
-    sql, params = _narrowed(sql, wanted)
-    # Where a narrower question or an order by name may choose any of them, all are read.
-    few = len(names) if params or wanted.by_name else _MORE * limit + 20
-    rows = view.session.all(sql, [match.target for match in names[:few]], *params)
-    name = DatasetName if kind == "DATASET" else JobName
-    shown = {str(name(*row[:2])): row for row in rows}  # it may match by several of its names
-    found = [SearchResult(kind, row[1], moment(row[2]), row[0], id_) for id_, row in shown.items()]
-    return found, max(0, len(names) - few)
-
-
-def _narrowed(sql: str, wanted: Wanted) -> tuple[str, list[Any]]:
+def narrowed(sql: str, wanted: Wanted) -> tuple[str, list[Any]]:
+    """A statement that finds only what is in the wanted namespace and time, and its parameters."""
     params: list[Any] = []
     for value, clause in (
         (wanted.namespace, " AND n.name = ?"),
@@ -94,7 +67,7 @@ def _narrowed(sql: str, wanted: Wanted) -> tuple[str, list[Any]]:
     return sql, params
 
 
-_COLUMNS = (
+COLUMNS = (
     "SELECT DISTINCT n.name, d.name, d.updated_at, f.name, f.id FROM field_name f "
     "JOIN schema_field sf ON sf.name = f.id JOIN schema_span s ON s.schema = sf.schema "
     "AND s.since <= ? AND s.until > ? JOIN dataset m ON m.id = s.dataset "
@@ -103,32 +76,18 @@ _COLUMNS = (
 )
 
 
-def _fields(view: StoreView, wanted: Wanted, limit: int) -> list[SearchResult]:
-    """Columns: by their name, then the schemas that have it, then the datasets of these."""
-    sql, params = _narrowed(_COLUMNS, wanted)
-    ids = [match.target for match in matches(view, FIELDS, wanted.text, max(limit, 200))]
-    rows = view.session.all(f"{sql} LIMIT ?", view.at, view.at, ids, *params, limit)
-    rows += _unlisted(view, ids, wanted, limit)
-    return [
-        SearchResult(
-            "FIELD", row[1], moment(row[2]), row[0], str(FieldName(row[0], row[1], row[3])), row[3]
-        )
-        for row in rows
-    ]
-
-
 _UNLISTED = (
     "SELECT n.name, d.name, d.updated_at, d.id FROM dataset d "
     "JOIN namespace n ON n.id = d.namespace WHERE d.id = ANY(?) AND NOT d.hidden"
 )
 
 
-def _unlisted(view: StoreView, names: list[int], wanted: Wanted, limit: int) -> list[Any]:
-    """Columns that only column lineage names, as `_COLUMNS` gives them."""
+def unlisted(view: StoreView, names: list[int], wanted: Wanted, limit: int) -> list[Any]:
+    """Columns that only column lineage names, as `COLUMNS` gives them."""
     columns = unlisted_by_name(view, names, limit)
     if not columns:
         return []
-    sql, params = _narrowed(_UNLISTED, wanted)
+    sql, params = narrowed(_UNLISTED, wanted)
     shown = {
         row[3]: row[:3] for row in view.session.all(sql, [root for root, _ in columns], *params)
     }
@@ -174,10 +133,10 @@ def _all(
 def _things(
     view: StoreView, kind: str, text: str, namespace: str | None, limit: int, match: _Find
 ) -> list[_Ranked]:
-    letter, sql = _NAMED[kind]
-    names = match(view, letter, text, _MORE * limit + 20)
+    letter, sql = NAMED[kind]
+    names = match(view, letter, text, MORE * limit + 20)
     ranks = {match.target: match for match in names}
-    sql, params = _narrowed(sql, Wanted(text, namespace=namespace))
+    sql, params = narrowed(sql, Wanted(text, namespace=namespace))
     rows = view.session.all(sql, [*ranks], *params)
     name = DatasetName if kind == "DATASET" else JobName
     best: dict[str, _Ranked] = {}  # a dataset may match by several of its names
@@ -196,17 +155,15 @@ def _rank(match: Match, updated: int, kind: str) -> tuple[Any, ...]:
 def _columns(
     view: StoreView, text: str, namespace: str | None, limit: int, match: _Find
 ) -> list[_Ranked]:
-    names = match(view, FIELDS, text, _MORE * limit + 20)
-    sql, params = _narrowed(_COLUMNS, Wanted(text, namespace=namespace))
+    names = match(view, FIELDS, text, MORE * limit + 20)
+    sql, params = narrowed(COLUMNS, Wanted(text, namespace=namespace))
     found: list[_Ranked] = []
     for part in (names[:limit], names[limit:]):  # the best names first, and often they are enough
         ranks = {match.target: match for match in part}
         if not ranks or len(found) >= limit:
             break
-        rows = view.session.all(
-            f"{sql} LIMIT ?", view.at, view.at, [*ranks], *params, _MORE * limit
-        )
-        rows += _unlisted(view, [*ranks], Wanted(text, namespace=namespace), limit)
+        rows = view.session.all(f"{sql} LIMIT ?", view.at, view.at, [*ranks], *params, MORE * limit)
+        rows += unlisted(view, [*ranks], Wanted(text, namespace=namespace), limit)
         found += [
             (
                 _rank(ranks[number], updated, "COLUMN"),

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from headwater.openlineage.names import FieldName, JobName, NodeId, NodeKind
-from headwater.server.lineage.past_columns import PastColumnWalk
+from headwater.openlineage.names import DatasetName, FieldName, JobName, NodeId
+from headwater.server.lineage.columns import ColumnWalk
+from headwater.server.lineage.jobs import job_names
 from headwater.server.lineage.transformations import told_steps
 from headwater.server.lineage.validity import ValiditySpans, Window
 from headwater.server.lineage.view import StoreView
-from headwater.server.lineage.walk import PastWalk
-from headwater.server.marquez.runs import job_names
+from headwater.server.lineage.walk import Walk, walk_around
 from headwater.server.store.contents import Field
 from headwater.server.store.tables import INPUT, OUTPUT
 
@@ -59,23 +59,12 @@ EMPTY = GraphSnapshot(set(), {}, {}, {})
 
 def around(view: StoreView, node: NodeId, depth: int, window: Window) -> GraphSnapshot | None:
     """The snapshot around a node; None where there was no such node."""
-    walk = PastWalk(view)
-    if node.kind is NodeKind.JOB:
-        job = walk.naming.find_job(node)
-        if job is None:
-            return None
-        walk.go({job}, depth)
-    else:
-        column = walk.naming.find_field(node) if node.kind is NodeKind.FIELD else None
-        root = column[0] if column else walk.naming.find_dataset(node)
-        if root is None:
-            return None
-        walk.from_dataset(root, depth)
-    return take(view, walk, walk.datasets, walk.datasets, window)
+    walk = walk_around(view, node, depth)
+    return None if walk is None else take(walk, walk.datasets, walk.datasets, window)
 
 
 def take(
-    view: StoreView, walk: PastWalk, described: Iterable[int], into: Iterable[int], window: Window
+    walk: Walk, described: Iterable[int], into: Iterable[int], window: Window
 ) -> GraphSnapshot:
     """A snapshot of a walk, of the fields of some datasets and the column edges into some.
 
@@ -83,53 +72,47 @@ def take(
 
     Raises: AnswerTooLarge, ServerBusy.
     """
-    view.budget.grow(len(walk.edges) * _EDGE)
-    names = {n: str(JobName(*name)) for n, name in job_names(view, {*walk.inputs}).items()}
-    naming = walk.naming
-    edges: dict[Pair, Validity] = {}
-    for (job, io, root), (since, until) in walk.edges.items():
-        ends = naming.node_id(root), names[job]
-        members = tuple(naming.members([root]))
-        edges[ends if io == INPUT else ends[::-1]] = Validity(since, until, job, io, members)
-    columns = PastColumnWalk(view, naming)
+    view, columns = walk.view, ColumnWalk(walk.view)
     columns.into(into)
     columns.load_schemas({*described})
     schemas = filter(None, map(columns.schema, described))
     view.budget.take_columns(_FIELD * sum(len(schema.fields) for schema in schemas))
-    nodes = {naming.node_id(root) for root in walk.datasets} | {*names.values()}
-    roots = {*described, *(root for pair in columns.steps for root, _ in pair)}
-    history = ValiditySpans(view, naming, window, roots)
-    return GraphSnapshot(
-        nodes, edges, _fields(columns, described, history), _columns(columns, history)
-    )
+    roots = {*walk.datasets, *described, *(root for pair in columns.steps for root, _ in pair)}
+    names, history = view.names.of(roots), ValiditySpans(view, window, roots)
+    jobs = {n: str(JobName(*name)) for n, name in job_names(view, {*walk.inputs}).items()}
+    edges: dict[Pair, Validity] = {}
+    spans = walk.spans()
+    view.budget.grow(len(spans) * _EDGE)
+    for (job, io, root), (since, until) in spans.items():
+        ends, members = (str(names[root]), jobs[job]), history.members[root]
+        edges[ends if io == INPUT else ends[::-1]] = Validity(since, until, job, io, members)
+    fields = {
+        (str(names[root]), field.name): (
+            field,
+            Validity(*history.field(root, field), 0, OUTPUT, history.members[root]),
+        )
+        for root in described
+        if (schema := columns.schema(root)) is not None
+        for field in schema.fields
+    }
+    nodes = {str(names[root]) for root in walk.datasets} | {*jobs.values()}
+    return GraphSnapshot(nodes, edges, fields, _columns(columns, names, history))
 
 
-def _fields(
-    columns: PastColumnWalk, roots: Iterable[int], history: ValiditySpans
-) -> dict[tuple[str, str], tuple[Field, Validity]]:
-    found = {}
-    for root in roots:
-        schema = columns.schema(root)
-        members = tuple(columns.naming.members([root]))
-        for field in schema.fields if schema else ():
-            validity = Validity(*history.field(root, field), 0, OUTPUT, members)
-            found[columns.naming.node_id(root), field.name] = field, validity
-    return found
-
-
-def _columns(columns: PastColumnWalk, history: ValiditySpans) -> dict[Pair, ColumnValidity]:
-    naming = columns.naming
+def _columns(
+    columns: ColumnWalk, names: dict[int, DatasetName], history: ValiditySpans
+) -> dict[Pair, ColumnValidity]:
     found: dict[Pair, ColumnValidity] = {}
     for (to, origin), steps in columns.steps.items():
         jobs = {step.job for step in steps}
         spans = [history.column_edge(to, origin, job) for job in jobs]
         since, until = min(span[0] for span in spans), max(span[1] for span in spans)
         job = steps[0].job if len(jobs) == 1 else 0
-        validity = Validity(since, until, job, OUTPUT, tuple(naming.members([to[0]])))
+        validity = Validity(since, until, job, OUTPUT, history.members[to[0]])
         told = told_steps(step.given for step in steps)
         pair = (
-            str(FieldName(*naming.name(origin[0]), origin[1])),
-            str(FieldName(*naming.name(to[0]), to[1])),
+            str(FieldName(*names[origin[0]], origin[1])),
+            str(FieldName(*names[to[0]], to[1])),
         )
         same = [history.column_edge(to, origin, s.job, s.given.steps) for s in steps]
         told_since = validity._replace(since=max(span[0] for span in same))

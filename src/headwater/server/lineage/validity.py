@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from headwater.openlineage.times import FOREVER
 from headwater.server.lineage.columns import Column
-from headwater.server.lineage.naming import Naming
 from headwater.server.lineage.view import StoreView
 from headwater.server.store.contents import Field, Step
 
@@ -31,11 +30,13 @@ _WITHIN = "dataset = ANY(?) AND until > ? AND since <= ?"
 class ValiditySpans:
     """The spans of some datasets' schemas, mappings and edges in a window."""
 
-    def __init__(
-        self, view: StoreView, naming: Naming, window: Window, roots: Iterable[int]
-    ) -> None:
-        self._view, self._naming, self._at = view, naming, view.at
-        members = naming.members(roots)
+    def __init__(self, view: StoreView, window: Window, roots: Iterable[int]) -> None:
+        self._view, self._at = view, view.at
+        members = view.names.members(roots)
+        together: dict[int, list[int]] = {}
+        for member, root in members.items():
+            together.setdefault(root, []).append(member)
+        self.members = {root: tuple(some) for root, some in together.items()}
         self._schemas = self._load_schemas(members, window)
         self._mappings, self._edges = (
             self._load(
@@ -62,7 +63,7 @@ class ValiditySpans:
         self, to: Column, origin: Column, job: int, steps: list[Step] | None = None
     ) -> Window:
         """When a job leads from one column to another (by these steps), and both exist."""
-        inputs = {*self._naming.members([origin[0]])}
+        inputs = {*self.members[origin[0]]}
 
         def leads(span: Span) -> bool:
             mapping = self._contents[span.content]
@@ -70,7 +71,7 @@ class ValiditySpans:
             return any(steps is None or g.steps == steps for g in given)
 
         found: list[Window] = []
-        for member in self._naming.members([to[0]]):
+        for member in self.members[to[0]]:
             mapped = self._stretch(self._mappings.get((member, job), []), leads)
             written = self._stretch(self._edges.get((member, job), []), lambda _: True)
             if mapped is not None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -15,6 +15,7 @@ from headwater.openlineage.names import NodeId
 from headwater.openlineage.times import FOREVER
 from headwater.server.lineage.budget import Budget
 from headwater.server.lineage.cache import BoundedCache
+from headwater.server.lineage.names import Names, PastNames
 from headwater.server.lineage.spelling import Spelling
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.compression import content_size
@@ -114,14 +115,26 @@ class Contents:
         self.spelling = Spelling()
 
 
-class StoreView(NamedTuple):
-    """A session, the moment asked for, and what is at hand."""
+class StoreView:
+    """The store at one moment: a session, the names of datasets then, and shared caches."""
 
-    session: Session
-    rules: AliasRules
-    contents: Contents
-    at: int
-    budget: Budget
+    __slots__ = ("at", "budget", "contents", "names", "rules", "session")
+
+    def __init__(
+        self, session: Session, rules: AliasRules, contents: Contents, at: int, budget: Budget
+    ) -> None:
+        self.session, self.rules, self.contents = session, rules, contents
+        self.at, self.budget = at, budget
+        self.names = PastNames(session, at) if self.is_past else Names(session)
+
+    @property
+    def is_past(self) -> bool:
+        """Whether the moment is an earlier one than now."""
+        return self.at < NOW
+
+    def at_moment(self, at: int) -> "StoreView":
+        """The same store at another moment."""
+        return StoreView(self.session, self.rules, self.contents, at, self.budget)
 
     def schemas(self, ids: set[int]) -> dict[int, Schema]:
         """Schemas by id."""
@@ -162,17 +175,18 @@ class StoreView(NamedTuple):
     def dataset_id(self, namespace: str, name: str) -> int | None:
         """The dataset that goes by a name, by its root."""
         rows = self.session.all(
-            "SELECT r.id FROM dataset d JOIN namespace n ON n.id = d.namespace "
-            "JOIN dataset r ON r.id = d.root WHERE n.name = ? AND d.name = ? AND NOT r.hidden",
-            self.rules.resolve(namespace), name,
+            "SELECT d.id, d.root FROM dataset d JOIN namespace n ON n.id = d.namespace "
+            "JOIN dataset r ON r.id = d.root WHERE n.name = ? AND d.name = ? AND NOT r.hidden "
+            "AND d.created_at <= ?", self.rules.resolve(namespace), name, self.at,
         )  # fmt: skip
-        return rows[0][0] if rows else None
+        return self.names.resolve(dict(rows))[rows[0][0]] if rows else None
 
     def job_id(self, namespace: str, name: str) -> int | None:
         """The job that goes by a name."""
         rows = self.session.all(
             "SELECT j.id FROM job j JOIN namespace n ON n.id = j.namespace "
-            "WHERE n.name = ? AND j.name = ? AND NOT j.hidden", namespace, name,
+            "WHERE n.name = ? AND j.name = ? AND NOT j.hidden AND j.created_at <= ?",
+            namespace, name, self.at,
         )  # fmt: skip
         return rows[0][0] if rows else None
 

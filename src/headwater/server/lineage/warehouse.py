@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from headwater.server.lineage.run_lineage import progress_facets
 from headwater.server.lineage.view import StoreView, moment, uuid_text
-from headwater.server.marquez.responses import Name
 from headwater.server.store.tables import OUTPUT
 
 _STORES = ("s3://", "gs://", "abfs", "wasb", "oss://", "hdfs://", "file")
@@ -22,12 +21,19 @@ class LastSnapshot(Struct, rename="camel", gc=False):
     run_id: str
 
 
+class TableName(Struct, frozen=True, gc=False):
+    """Another name of a table."""
+
+    namespace: str
+    name: str
+
+
 class WarehouseTable(Struct, rename="camel"):
     """A table: where it lies, what else it is called, and what was committed to it."""
 
     namespace: str
     name: str
-    aliases: list[Name]
+    aliases: list[TableName]
     updated_at: datetime
     snapshots: int
     last: LastSnapshot | None
@@ -46,7 +52,7 @@ def _table(
     rows: list[Any], counts: dict[int, int], newest: dict[int, LastSnapshot]
 ) -> WarehouseTable:
     shown = next(row for row in rows if row[0] == row[1])
-    aliases = [Name(namespace, name) for root, id_, namespace, name, _ in rows if id_ != root]
+    aliases = [TableName(namespace, name) for root, id_, namespace, name, _ in rows if id_ != root]
     root, _, namespace, name, updated = shown
     return WarehouseTable(
         namespace, name, aliases, moment(updated), counts.get(root, 0), newest.get(root)

@@ -19,9 +19,9 @@ import msgspec
 from headwater.http.keys import Key
 from headwater.openlineage.names import JobName, NodeId, NodeKind
 from headwater.openlineage.times import format_moment, parse_moment
+from headwater.server.lineage.jobs import job_names
 from headwater.server.lineage.view import StoreView
-from headwater.server.lineage.walk import PastWalk
-from headwater.server.marquez.runs import job_names
+from headwater.server.lineage.walk import Walk
 from headwater.server.metrics import DROPPED, WATCHING
 from headwater.server.store.database import Database
 from headwater.server.store.feed import (
@@ -32,7 +32,6 @@ from headwater.server.store.feed import (
     feed_ends,
     read_feed,
 )
-from headwater.server.store.tables import INPUT, OUTPUT
 
 TYPES = ("run", "progress", "graph")
 _BEHIND = 2000  # entries that may wait for a client
@@ -266,18 +265,17 @@ class Live:
 
 def nodes_about(view: StoreView, text: str) -> frozenset[str] | None:
     """The nodes that a filter by one means: of a dataset its jobs too; None if there is none."""
-    node, walk = NodeId.parse(text), PastWalk(view)
+    node = NodeId.parse(text)
     if node is None:
         return None
     if node.kind is NodeKind.JOB:
-        return frozenset([text]) if walk.naming.find_job(node) is not None else None
-    column = walk.naming.find_field(node) if node.kind is NodeKind.FIELD else None
-    root = column[0] if column else walk.naming.find_dataset(node)
+        return frozenset([text]) if view.find_job(node) is not None else None
+    column = view.find_field(node) if node.kind is NodeKind.FIELD else None
+    root = column[0] if column else view.find_dataset(node)
     if root is None:
         return None
-    jobs = walk.jobs_of(INPUT, {root}) | walk.jobs_of(OUTPUT, {root})
-    names = job_names(view, jobs).values()
-    return frozenset([walk.naming.node_id(root), *(str(JobName(*name)) for name in names)])
+    names = job_names(view, Walk(view).jobs_of({root})).values()
+    return frozenset([str(view.names.of([root])[root]), *(str(JobName(*name)) for name in names)])
 
 
 def write(numbered: Numbered) -> Item:

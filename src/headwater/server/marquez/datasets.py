@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Raw
 
 from headwater.openlineage.facets import Facets
 from headwater.openlineage.quality import ASSERTIONS
+from headwater.server.lineage.datasets import Row, Tags, rows_of
 from headwater.server.lineage.facets import FacetBook, dataset_facets
 from headwater.server.lineage.run_io import versions_at
 from headwater.server.lineage.schemas import schemas_of, unlisted_columns
@@ -16,7 +16,6 @@ from headwater.server.lineage.view import (
     IndexedMapping,
     Schema,
     StoreView,
-    field_json,
     moment,
     uuid_text,
 )
@@ -28,134 +27,9 @@ from headwater.server.marquez.responses import (
     InputFieldOf,
     Name,
 )
-from headwater.server.store.contents import Field
-from headwater.server.store.rows import Said, unpack_said
-
-_NONE = Raw(b"[]")
-NOT_LISTED = {"inSchema": False}  # of a column that only column lineage names
 
 
-class Row(NamedTuple):
-    """A dataset as it is shown: its root's name, and what all its names know together."""
-
-    id: int
-    namespace: str
-    name: str
-    created_at: int
-    updated_at: int
-    source: str
-    description: str | None
-    lifecycle: str
-    facets: Said
-    names: set[tuple[str, str]]
-
-
-Members = dict[int, list[tuple[Any, ...]]]  # root → rows of its names
-
-
-def member_rows(view: StoreView, roots: list[int], facets: str = "NULL") -> Members:
-    """The rows of the names of datasets, with or without what is known of their facets."""
-    rows = view.session.all(
-        "SELECT d.root, d.id, d.namespace, d.name, d.created_at, d.updated_at, d.source, "
-        f"d.description, d.lifecycle, {facets} FROM dataset d WHERE d.root = ANY(?)", roots,
-    )  # fmt: skip
-    members: Members = {}
-    for row in rows:
-        members.setdefault(row[0], []).append(row)
-    return members
-
-
-def rows_of(view: StoreView, roots: list[int]) -> dict[int, Row]:
-    """Datasets by root."""
-    return shown_rows(view, member_rows(view, roots, "d.facets"))
-
-
-def shown_rows(view: StoreView, members: Members) -> dict[int, Row]:
-    """Datasets by root, each joined from the rows of its names."""
-    places = view.namespaces({row[2] for rows in members.values() for row in rows})
-    found: dict[int, Row] = {}
-    for root, rows in members.items():
-        if len(rows) > 1:  # where names differ in what only one can tell, the first by name does
-            rows.sort(key=lambda row: (places[row[2]], row[3]))
-        for _, member, place, name, created, updated, source, text, lifecycle, facets in rows:
-            space = places[place]
-            row = Row(root, space, name, created, updated, source or space, text, lifecycle,
-                      unpack_said(facets), {(space, name)})  # fmt: skip
-            other = found.get(root)
-            found[root] = (
-                row if other is None else join_rows(row, other, row_is_root=member == root)
-            )
-    return found
-
-
-def join_rows(row: Row, other: Row, *, row_is_root: bool) -> Row:
-    """Two names of a dataset as one row."""
-    root, alias = (row, other) if row_is_root else (other, row)
-    facets = dict(root.facets)
-    for name, stamp in alias.facets.items():
-        if name not in facets or facets[name] < stamp:
-            facets[name] = stamp
-    return root._replace(
-        created_at=min(root.created_at, alias.created_at),
-        updated_at=max(root.updated_at, alias.updated_at),
-        description=root.description or alias.description,
-        facets=facets,
-        names=root.names | alias.names,
-    )
-
-
-class Tags:
-    """Tags of datasets and of their fields."""
-
-    def __init__(self, view: StoreView | None, roots: list[int]) -> None:
-        self._tags: dict[tuple[int, str], list[str]] = {}
-        self._told: dict[int, list[tuple[str, str]]] = {}  # dataset → its (field, tag)s
-        self._budget = view.budget if view else None
-        if view is None:
-            return
-        rows = view.session.all(
-            "SELECT target, field, tag FROM tagging WHERE kind = 'DATASET' AND target = ANY(?) "
-            "UNION SELECT d.root, t.field, t.tag FROM dataset d "
-            "JOIN facet_tag t ON t.kind = 'DATASET' AND t.target = d.id WHERE d.root = ANY(?) "
-            "ORDER BY 3", roots, roots,
-        )  # fmt: skip
-        for target, field, tag in rows:
-            self._tags.setdefault((target, field), []).append(tag)
-            self._told.setdefault(target, []).append((field, tag))
-
-    def of(self, dataset: int, field: str = "") -> list[str]:
-        """The tags of a dataset, or of a field of it."""
-        return self._tags.get((dataset, field), [])
-
-    def all_of(self, dataset: int) -> tuple[tuple[str, str], ...]:
-        """Every tag of a dataset, with the field that has it."""
-        return tuple(self._told.get(dataset, ()))
-
-    def fields(self, dataset: int, schema: Schema | None, unlisted: Iterable[str] = ()) -> Raw:
-        """A schema as answers write it, with the tags of its fields.
-
-        Columns that it does not list come last, and are marked.
-        """
-        more = [Field(name, None, None) for name in unlisted]
-        if schema is None and not more:
-            return _NONE
-        if schema and not more and not any(field for field, _ in self._told.get(dataset, ())):
-            return self._part_of_answer(schema.json)
-        fields = schema.fields if schema else []
-        told = [field_json(field, self.of(dataset, field.name)) for field in fields]
-        marked = [field_json(field, self.of(dataset, field.name)) | NOT_LISTED for field in more]
-        return self._part_of_answer(Raw(msgspec.json.encode(told + marked)))
-
-    def _part_of_answer(self, fields: Raw) -> Raw:
-        if self._budget is not None:
-            self._budget.take_columns(len(memoryview(fields)))
-        return fields
-
-
-UNTAGGED = Tags(None, [])
-
-
-def node_data(
+def dataset_node(
     row: Row, tags: Tags, schema: Schema | None, unlisted: Iterable[str] = (), *, with_tags: bool
 ) -> DatasetData:
     """A dataset as a node of a graph."""

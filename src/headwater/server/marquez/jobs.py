@@ -1,71 +1,21 @@
 """Jobs and their versions."""
 
 from typing import Any
-from uuid import UUID
 
 from headwater.server.lineage.facets import FacetBook, job_facets
+from headwater.server.lineage.jobs import JobRowShown, job_rows, job_tags
 from headwater.server.lineage.matching import LIKE, containing
+from headwater.server.lineage.runs import LATEST, LISTED, latest_runs
 from headwater.server.lineage.view import StoreView, moment, uuid_text
 from headwater.server.marquez.responses import Job, JobData, JobVersion, Name, Run, VersionedName
-from headwater.server.marquez.runs import LATEST, LISTED, RunWriter, empty_version, latest_runs
+from headwater.server.marquez.runs import RunWriter, empty_version
 from headwater.server.store.apply_runs import DECLARATION
-from headwater.server.store.rows import RunRow, Said, unpack_said, version_of
+from headwater.server.store.rows import RunRow
 from headwater.server.store.tables import INPUT, OUTPUT
 
-_JOB = (
-    "SELECT j.id, n.name, j.name, j.created_at, j.updated_at, j.type, j.labels, j.location, "
-    "j.description, pn.name, p.name, j.facets FROM job j JOIN namespace n ON n.id = j.namespace "
-    "LEFT JOIN job p ON p.id = j.parent LEFT JOIN namespace pn ON pn.id = p.namespace "
-)
-_PLAIN_JOB = _JOB.replace("j.facets", "NULL")
 # Rows of runs, and of job events, that make a version of their job.
 _VERSIONED = f"(version IS NOT NULL OR ended_at IS NOT NULL OR state = '{DECLARATION}')"
 Edges = dict[tuple[int, int], list[Name]]
-
-
-class JobRowShown:
-    """A job with the names that answers need."""
-
-    __slots__ = (
-        "created_at", "description", "facets", "id", "labels", "location", "name", "namespace",
-        "parent", "type", "updated_at",
-    )  # fmt: skip
-
-    def __init__(self, row: Any) -> None:
-        self.id: int = row[0]
-        self.namespace: str = row[1]
-        self.name: str = row[2]
-        self.created_at: int = row[3]
-        self.updated_at: int = row[4]
-        self.type: str = row[5]
-        self.labels: list[str] = row[6].split("\n") if row[6] else []
-        self.location: str | None = row[7]
-        self.description: str | None = row[8]
-        self.parent: tuple[str, str] | None = (row[9], row[10]) if row[10] else None
-        self.facets: Said = unpack_said(row[11])
-
-    @property
-    def simple_name(self) -> str:
-        """The name without that of the parent before it."""
-        if self.parent and self.name.startswith(self.parent[1] + "."):
-            return self.name[len(self.parent[1]) + 1 :]
-        return self.name
-
-    @property
-    def parent_uuid(self) -> str | None:
-        """A UUID that stands for the parent."""
-        return str(UUID(bytes=version_of(b"job", *self.parent, b""))) if self.parent else None
-
-
-def job_rows(view: StoreView, ids: list[int]) -> dict[int, JobRowShown]:
-    """Jobs by id."""
-    rows = view.session.all(f"{_JOB} WHERE j.id = ANY(?)", ids)
-    return {row[0]: JobRowShown(row) for row in rows}
-
-
-def plain_rows(view: StoreView, ids: list[int]) -> dict[int, tuple[Any, ...]]:
-    """Jobs by id as `JobRowShown` reads them, without what is known of their facets."""
-    return {row[0]: row for row in view.session.all(f"{_PLAIN_JOB} WHERE j.id = ANY(?)", ids)}
 
 
 def edge_names(view: StoreView, jobs: list[int]) -> Edges:
@@ -82,9 +32,7 @@ def edge_names(view: StoreView, jobs: list[int]) -> Edges:
     return {key: [Name(*name) for name in sorted(names)] for key, names in found.items()}
 
 
-def node_data(
-    row: JobRowShown, inputs: list[Name], outputs: list[Name], run: Run | None
-) -> JobData:
+def job_node(row: JobRowShown, inputs: list[Name], outputs: list[Name], run: Run | None) -> JobData:
     """A job as a node of a graph."""
     return JobData(
         Name(row.namespace, row.name), row.type, row.name, row.simple_name,
@@ -148,19 +96,6 @@ def _declared_versions(
         told = (created_at, version or empty_version(rows[job].namespace, rows[job].name))
         latest[job] = max(latest.get(job, told), told)
     return latest
-
-
-def job_tags(view: StoreView, ids: list[int]) -> dict[int, list[str]]:
-    """The tags of jobs."""
-    rows = view.session.all(
-        "SELECT target, tag FROM tagging WHERE kind = 'JOB' AND target = ANY(?) "
-        "UNION SELECT target, tag FROM facet_tag WHERE kind = 'JOB' AND target = ANY(?) "
-        "ORDER BY 2", ids, ids,
-    )  # fmt: skip
-    found: dict[int, list[str]] = {}
-    for target, tag in rows:
-        found.setdefault(target, []).append(tag)
-    return found
 
 
 def list_children(view: StoreView, job: int, limit: int, offset: int) -> tuple[list[Job], int]:

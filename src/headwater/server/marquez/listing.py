@@ -4,12 +4,15 @@ from typing import Any
 
 from msgspec import Struct
 
+from headwater.server.lineage import datasets
+from headwater.server.lineage.jobs import job_names
 from headwater.server.lineage.matching import LIKE, containing
+from headwater.server.lineage.runs import LISTED
 from headwater.server.lineage.schemas import schemas_of, unlisted_columns
 from headwater.server.lineage.view import StoreView
-from headwater.server.marquez import datasets
+from headwater.server.marquez.datasets import dataset_node
 from headwater.server.marquez.responses import DatasetData, Name, Run
-from headwater.server.marquez.runs import LISTED, RunWriter, job_names
+from headwater.server.marquez.runs import RunWriter
 from headwater.server.store.rows import RunRow
 
 
@@ -76,9 +79,7 @@ def list_datasets(
     shown, tags = datasets.rows_of(view, roots), datasets.Tags(view, roots)
     schemas, unlisted = schemas_of(view, roots), unlisted_columns(view, roots)
     told = [
-        datasets.node_data(
-            shown[root], tags, schemas.get(root), unlisted.get(root, ()), with_tags=True
-        )
+        dataset_node(shown[root], tags, schemas.get(root), unlisted.get(root, ()), with_tags=True)
         for root in roots
     ]
     return told, total

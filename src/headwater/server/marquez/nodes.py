@@ -4,25 +4,29 @@ A node's data is kept by the rows that it was written from, and written again on
 of them has changed: a graph of a thousand jobs is mostly as it was when last asked for.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Raw
 
 from headwater.openlineage.names import dataset_id, job_id
+from headwater.openlineage.times import FOREVER
+from headwater.server.lineage import datasets, jobs
 from headwater.server.lineage.facets import OMITTED
 from headwater.server.lineage.run_io import IoRow, io_rows
 from headwater.server.lineage.schemas import schema_ids, unlisted_columns
-from headwater.server.lineage.view import StoreView
-from headwater.server.marquez import datasets, jobs
-from headwater.server.marquez.responses import DatasetData, Edge, Name, Node
+from headwater.server.lineage.view import StoreView, moment
+from headwater.server.lineage.walk import EdgeKey, Walk
+from headwater.server.marquez.datasets import dataset_node
+from headwater.server.marquez.jobs import job_node
+from headwater.server.marquez.responses import DatasetData, DatedEdge, Edge, Name, Node
 from headwater.server.marquez.runs import RunWriter
 from headwater.server.store.rows import RunRow
+from headwater.server.store.tables import INPUT, OUTPUT
 
 _KEPT = 65_536  # bytes of a node that is kept at hand
 _Row = tuple[Any, ...]
-_Sides = Mapping[int, set[int]]
 _PARENT, _ARGS = (RunRow.__struct_fields__.index(name) for name in ("parent", "args"))
 
 
@@ -42,45 +46,63 @@ class _Job(NamedTuple):
 
 
 def write_nodes(
-    view: StoreView, inputs: _Sides, outputs: _Sides, roots: set[int], latest: dict[int, _Row],
-    *, with_tags: bool, brief: bool = False,
+    view: StoreView, walk: Walk, latest: dict[int, _Row],
+    *, with_tags: bool, brief: bool = False, dated: bool = False,
 ) -> list[Node]:  # fmt: skip
-    """The nodes of jobs, by what each reads and writes, and of datasets, sorted by id.
+    """The nodes of the jobs and datasets of a walk, sorted by id.
 
     Brief, they have edges as ever, but no columns and no versions of what a run read and wrote.
     """
-    told = _dataset_data(view, roots, with_tags=with_tags, brief=brief)
+    told = _dataset_data(view, walk.datasets, with_tags=with_tags, brief=brief)
     names = {root: data.id for root, data in told.items()}
     ids = {root: dataset_id(name.namespace, name.name) for root, name in names.items()}
     ios = {} if brief else _by_run(io_rows(view, [row[0] for row in latest.values()]))
     found = [
         _Job(
             row,
-            tuple(sorted(inputs[job], key=ids.__getitem__)),
-            tuple(sorted(outputs[job], key=ids.__getitem__)),
+            tuple(sorted(walk.inputs[job], key=ids.__getitem__)),
+            tuple(sorted(walk.outputs[job], key=ids.__getitem__)),
             latest.get(job),
             tuple(ios.get(latest[job][0], ())) if job in latest else (),
         )
-        for job, row in jobs.plain_rows(view, [*inputs]).items()
+        for job, row in jobs.plain_rows(view, [*walk.inputs]).items()
     ]
     found.sort(key=lambda job: (job.row[1], job.row[2]))
+    edge = _dated_edges(walk) if dated else _plain_edge
     into: dict[int, list[Edge]] = {root: [] for root in ids}
     out: dict[int, list[Edge]] = {root: [] for root in ids}
     nodes = []
     # A job told in brief is told as one that reads and writes nothing.
     shown = [job._replace(inputs=(), outputs=()) for job in found] if brief else found
     for job, data in zip(found, _job_data(view, shown, names), strict=True):
-        node_id = job_id(job.row[1], job.row[2])
-        reads = [Edge(ids[root], node_id) for root in job.inputs]
-        writes = [Edge(node_id, ids[root]) for root in job.outputs]
-        for root, edge in zip(job.inputs, reads, strict=True):
-            out[root].append(edge)
-        for root, edge in zip(job.outputs, writes, strict=True):
-            into[root].append(edge)
+        number, node_id = job.row[0], job_id(job.row[1], job.row[2])
+        reads = [edge(ids[root], node_id, (number, INPUT, root)) for root in job.inputs]
+        writes = [edge(node_id, ids[root], (number, OUTPUT, root)) for root in job.outputs]
+        for root, read in zip(job.inputs, reads, strict=True):
+            out[root].append(read)
+        for root, written in zip(job.outputs, writes, strict=True):
+            into[root].append(written)
         nodes.append(Node(node_id, "JOB", data, reads, writes))
     nodes += [Node(ids[root], "DATASET", told[root], into[root], out[root]) for root in ids]
     nodes.sort(key=lambda node: node.id)
     return nodes
+
+
+def _plain_edge(origin: str, destination: str, _: EdgeKey) -> Edge:
+    return Edge(origin, destination)
+
+
+def _dated_edges(walk: Walk) -> Callable[[str, str, EdgeKey], Edge]:
+    spans = walk.spans()
+
+    def dated(origin: str, destination: str, key: EdgeKey) -> Edge:
+        span = spans.get(key)
+        if span is None:  # a child's, shown by its parent
+            return DatedEdge(origin, destination, None, None)
+        last = None if span.until == FOREVER else moment(span.until)
+        return DatedEdge(origin, destination, moment(span.since), last)
+
+    return dated
 
 
 def _by_run(rows: list[IoRow]) -> dict[int, list[IoRow]]:
@@ -102,7 +124,7 @@ def _job_data(view: StoreView, found: list[_Job], names: dict[int, Name]) -> lis
     def write(job: _Job) -> Raw:
         run = writer.write(runs[job.run[0]]) if job.run is not None else None
         inputs, outputs = ([names[root] for root in side] for side in (job.inputs, job.outputs))
-        node = jobs.node_data(jobs.JobRowShown(job.row), inputs, outputs, run)
+        node = job_node(jobs.JobRowShown(job.row), inputs, outputs, run)
         written = Raw(msgspec.json.encode(node))
         is_small = len(memoryview(written)) <= _KEPT and OMITTED.encode() not in bytes(written)
         return kept.put(job, written) if is_small and job.can_be_kept else written
@@ -139,6 +161,6 @@ def _dataset_data(
     shown = datasets.shown_rows(view, {root: members[root] for root in missing})
     for root, row in shown.items():
         schema = read.get(schemas.get(root, 0))
-        node = datasets.node_data(row, tags, schema, unlisted.get(root, ()), with_tags=with_tags)
+        node = dataset_node(row, tags, schema, unlisted.get(root, ()), with_tags=with_tags)
         data[root] = kept.put(keys[root], node)
     return data

@@ -288,18 +288,6 @@ class Graph(Struct, gc=False):
     graph: list[Node]
 
 
-class FoundThing(Struct, rename="camel", gc=False):
-    """A job, dataset, column or run that was searched for; `name` is a run's job."""
-
-    type: str
-    node_id: str
-    name: str
-    namespace: str
-    field: str | None
-    updated_at: datetime
-    state: str | None
-
-
 class SearchResult(Struct, rename="camel", omit_defaults=True, gc=False):
     """Something whose name was searched for; `field` where it is a column."""
 

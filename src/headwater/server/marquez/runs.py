@@ -13,43 +13,13 @@ from headwater.server.lineage.facets import (
     job_facets,
     run_facets,
 )
+from headwater.server.lineage.jobs import job_names
 from headwater.server.lineage.run_io import Io, IoRow, io_rows, ios_of, version_at
 from headwater.server.lineage.view import StoreView, maybe_moment, moment, uuid_text
 from headwater.server.marquez.responses import Run, RunDataset, RunTry, VersionedName
-from headwater.server.store.rows import NEVER, RunRow, version_of
+from headwater.server.store.rows import RunRow, version_of
 from headwater.server.store.run_states import read_reports
 from headwater.server.store.tables import INPUT, OUTPUT
-
-LISTED = "state <> 'DECLARED'"  # rows that stand for job events are no runs
-LATEST = 10  # runs shown with a job
-
-
-def latest_runs(view: StoreView, jobs: list[int], most: int) -> dict[int, list[RunRow]]:
-    """The latest runs of each job, latest first."""
-    rows = view.session.all(
-        "SELECT r.* FROM (SELECT j.id, (SELECT x.created_at FROM run x WHERE x.job = j.id "
-        f"AND x.{LISTED} ORDER BY x.created_at DESC LIMIT 1 OFFSET ?) AS since FROM job j "
-        "WHERE j.id = ANY(?)) e JOIN run r ON r.job = e.id AND r.created_at >= "
-        f"coalesce(e.since, ?) AND r.{LISTED}", most - 1, jobs, NEVER,
-    )  # fmt: skip
-    found: dict[int, list[RunRow]] = {}
-    for row in rows:
-        found.setdefault(row[2], []).append(RunRow.of(row))
-    # Several may have begun when the last of them did.
-    return {
-        job: sorted(runs, key=lambda run: (run.created_at, run.uuid), reverse=True)[:most]
-        for job, runs in found.items()
-    }
-
-
-def latest_rows(view: StoreView, jobs: list[int]) -> dict[int, tuple[Any, ...]]:
-    """The latest run of each job, as its row is stored."""
-    rows = view.session.all(
-        "SELECT r.* FROM job j JOIN run r ON r.id = (SELECT x.id FROM run x WHERE x.job = j.id "
-        f"AND x.{LISTED} ORDER BY x.created_at DESC, x.uuid DESC LIMIT 1) WHERE j.id = ANY(?)",
-        jobs,
-    )
-    return {row[2]: row for row in rows}
 
 
 def run_tries(view: StoreView, row: RunRow) -> list[RunTry]:
@@ -169,15 +139,6 @@ def _begun_below(view: StoreView, rows: list[RunRow]) -> dict[int, int]:
         "SELECT parent, min(started_at) FROM run WHERE parent = ANY(?) GROUP BY parent", ends
     )
     return {parent: begun for parent, begun in found if begun is not None}
-
-
-def job_names(view: StoreView, jobs: set[int]) -> dict[int, tuple[str, str]]:
-    """The names of jobs by id."""
-    rows = view.session.all(
-        "SELECT j.id, n.name, j.name FROM job j JOIN namespace n ON n.id = j.namespace "
-        "WHERE j.id = ANY(?)", [*jobs],
-    )  # fmt: skip
-    return {row[0]: (row[1], row[2]) for row in rows}
 
 
 def _parents(view: StoreView, runs: set[int]) -> dict[int | None, tuple[str, str, str]]:

@@ -37,10 +37,11 @@ from headwater.server.http.parameters import (
     Text,
     Time,
 )
-from headwater.server.lineage.search import TYPES, Wanted, search, search_all
+from headwater.server.lineage.search import TYPES, Wanted, search_all
 from headwater.server.lineage.view import StoreView, moment
 from headwater.server.marquez import stats
 from headwater.server.marquez.responses import Namespace, Source, Tag
+from headwater.server.marquez.search import search
 from headwater.server.service import Service
 from headwater.server.store import changes
 

@@ -10,8 +10,8 @@ from headwater.server.http.errors import BadRequest, NotFound
 from headwater.server.http.parameters import Depth, From, Limit, OptionalNode, To
 from headwater.server.lineage.changes import changes
 from headwater.server.lineage.diff import diff_around, diff_everywhere
-from headwater.server.lineage.view import NOW, StoreView
-from headwater.server.lineage.walk import PastWalk
+from headwater.server.lineage.view import NOW
+from headwater.server.lineage.walk import walk_around
 from headwater.server.service import Service
 
 
@@ -36,8 +36,10 @@ class History(Controller):
         with service.open_view(at) as view:
             walk = None
             if node_id is not None:
-                walk = PastWalk(view, since=since)
-                _walk_from(walk, parse_node(node_id), bounded(depth))
+                node = parse_node(node_id)
+                walk = walk_around(view, node, bounded(depth), since=since)
+                if walk is None:
+                    raise _not_found(node)
             found = changes(view, since, walk, bounded(limit))
         return answer({"changes": found})
 
@@ -54,12 +56,12 @@ class History(Controller):
         since, at = window(after, to)
         node = None if node_id is None else parse_node(node_id)
         with service.open_view(since) as before:
-            later: StoreView = before._replace(at=at)
+            later = before.at_moment(at)
             if node is None:
                 return answer(diff_everywhere(before, later))
             found = diff_around(before, later, node, bounded(depth))
         if found is None:
-            raise NotFound("Job" if node.kind is NodeKind.JOB else "Dataset", name_of(node))
+            raise _not_found(node)
         return answer(found)
 
 
@@ -85,15 +87,5 @@ def parse_node(text: str) -> NodeId:
     return node
 
 
-def _walk_from(walk: PastWalk, node: NodeId, depth: int) -> None:
-    if node.kind is NodeKind.JOB:
-        job = walk.naming.find_job(node)
-        if job is None:
-            raise NotFound("Job", name_of(node))
-        walk.go({job}, depth)
-        return
-    column = walk.naming.find_field(node) if node.kind is NodeKind.FIELD else None
-    root = column[0] if column else walk.naming.find_dataset(node)
-    if root is None:
-        raise NotFound("Dataset", name_of(node))
-    walk.from_dataset(root, depth)
+def _not_found(node: NodeId) -> NotFound:
+    return NotFound("Job" if node.kind is NodeKind.JOB else "Dataset", name_of(node))

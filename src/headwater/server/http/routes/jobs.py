@@ -18,10 +18,11 @@ from headwater.server.http.errors import BadRequest, NotFound
 from headwater.server.http.limited_events import ingest_reported, read_reported
 from headwater.server.http.parameters import LastRunStates, Limit, Names, Offset, PathText, Text
 from headwater.server.http.routes.runs import run_answer
+from headwater.server.lineage.runs import LISTED
 from headwater.server.lineage.view import StoreView, uuid_bytes
 from headwater.server.marquez import jobs
 from headwater.server.marquez.responses import Job
-from headwater.server.marquez.runs import LISTED, RunWriter
+from headwater.server.marquez.runs import RunWriter
 from headwater.server.service import Service
 from headwater.server.store import changes
 from headwater.server.store.rows import RunRow

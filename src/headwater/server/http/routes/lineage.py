@@ -29,15 +29,13 @@ from headwater.server.http.parameters import (
 )
 from headwater.server.http.routes.ingest import Ingest
 from headwater.server.lineage import events
-from headwater.server.lineage.columns import Column, ColumnWalk, column_graph
-from headwater.server.lineage.naming import Naming
-from headwater.server.lineage.past_columns import PastColumnWalk
+from headwater.server.lineage.columns import Column, ColumnWalk
 from headwater.server.lineage.upstream import runs_upstream
 from headwater.server.lineage.view import NOW, StoreView, uuid_bytes
-from headwater.server.lineage.walk import EVER, PastWalk, past_graph
-from headwater.server.marquez import graph
+from headwater.server.lineage.walk import EVER, Walk, walk_around
+from headwater.server.marquez.column_graph import column_graph
 from headwater.server.marquez.dataset_versions import find_version
-from headwater.server.marquez.responses import Graph
+from headwater.server.marquez.graph import GraphOptions, lineage_graph
 from headwater.server.service import Service
 from headwater.server.store.log import body_sizes, in_parts
 from headwater.server.store.tables import OUTPUT
@@ -66,27 +64,18 @@ class Lineage(Ingest):
 
         `detail` shows a child job by its own last run, not its parent's, and tags.
         """
-        node, options = _node(node_id), graph.GraphOptions(by_parent, detail)
+        node = _node(node_id)
         if mode not in (None, "", "current", "cumulative"):
             raise BadRequest(detail="query param mode must be one of [current, cumulative]")
-        if as_of is not None or mode == "cumulative":
-            at = time_of("asOf", as_of, NOW)
-            with service.open_view(at) as view:
-                return answer(_past(view, node, bounded(depth), options, mode == "cumulative"))
-        with service.open_view() as view:
-            if node.kind is NodeKind.JOB:
-                job = view.find_job(node)
-                if job is None:
-                    raise NotFound("Job", name_of(node))
-                found = graph.lineage_of_job(view, job, bounded(depth), options)
-            elif node.kind is NodeKind.DATASET:
-                root = view.find_dataset(node)
-                if root is None:
-                    raise NotFound("Dataset", name_of(node))
-                found = graph.lineage_of_dataset(view, root, bounded(depth), options)
-            else:
-                raise BadRequest(detail="lineage is asked of a dataset or a job")
-            return answer(found)
+        if node.kind not in (NodeKind.JOB, NodeKind.DATASET):
+            raise BadRequest(detail="lineage is asked of a dataset or a job")
+        is_cumulative = mode == "cumulative"
+        with service.open_view(time_of("asOf", as_of, NOW)) as view:
+            walk = walk_around(view, node, bounded(depth), since=EVER if is_cumulative else None)
+            if walk is None:
+                raise NotFound("Job" if node.kind is NodeKind.JOB else "Dataset", name_of(node))
+            options = GraphOptions(by_parent, detail, dated=is_cumulative)
+            return answer(lineage_graph(view, walk, options))
 
     @get("/column-lineage", opt=READS_NODE, sync_to_thread=True)
     def get_column_lineage(
@@ -109,15 +98,12 @@ class Lineage(Ingest):
             raise BadRequest(detail="a version is of one moment already; leave out asOf")
         at = _moment_of_version(service, node) if node.version else time_of("asOf", as_of, NOW)
         with service.open_view(at) as view:
-            names = Naming(view) if as_of is not None else view
             walk = ColumnWalk(view)
-            if isinstance(names, Naming):
-                walk = PastColumnWalk(view, names)
-            start = _start(view, names, walk, node)
+            start = _start(view, walk, node)
             walk.upstream(start, bounded(depth))
             if with_downstream:
                 walk.downstream(start, bounded(depth))
-            found: Graph = column_graph(
+            found = column_graph(
                 view,
                 walk,
                 is_versioned=node.version is not None,
@@ -222,48 +208,26 @@ def _meant(service: Service, node: NodeId) -> NodeId:
         return node if find(node.whole) is None else node.whole
 
 
-def _past(
-    view: StoreView, node: NodeId, depth: int, options: graph.GraphOptions, is_ever: bool
-) -> Graph:
-    """The graph as it was, or as it ever was until then."""
-    walk = PastWalk(view, since=EVER if is_ever else None)
-    if node.kind is NodeKind.JOB:
-        job = walk.naming.find_job(node)
-        if job is None:
-            raise NotFound("Job", name_of(node))
-        walk.go({job}, depth)
-    elif node.kind is NodeKind.DATASET:
-        root = walk.naming.find_dataset(node)
-        if root is None:
-            raise NotFound("Dataset", name_of(node))
-        walk.from_dataset(root, depth)
-    else:
-        raise BadRequest(detail="lineage is asked of a dataset or a job")
-    return past_graph(view, walk, options, dated=is_ever)
-
-
-def _start(
-    view: StoreView, names: StoreView | Naming, walk: ColumnWalk, node: NodeId
-) -> list[Column]:
+def _start(view: StoreView, walk: ColumnWalk, node: NodeId) -> list[Column]:
     """The columns that a node id speaks of."""
     if node.kind is NodeKind.FIELD:
-        column = names.find_field(node)
+        column = view.find_field(node)
         if column is not None and walk.knows(column):
             return [column]
     elif node.kind is NodeKind.DATASET:
-        root = names.find_dataset(node)
+        root = view.find_dataset(node)
         if root is not None:
             return walk.outputs_of(root)
     elif node.kind is NodeKind.JOB:
-        job = names.find_job(node)
+        job = view.find_job(node)
         if job is not None:
             return [c for root in _outputs(view, job) for c in walk.outputs_of(root)]
     raise BadRequest(detail="Could not find node", status_code=404)
 
 
 def _outputs(view: StoreView, job: int) -> list[int]:
-    walk = PastWalk(view)
-    walk.take([job])
+    walk = Walk(view)
+    walk.take({job})
     return sorted(walk.outputs[job])
 
 

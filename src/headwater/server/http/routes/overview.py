@@ -5,8 +5,10 @@ from litestar import Controller, Response, get
 from headwater.server.http.access import READS_ALL
 from headwater.server.http.common import answer, bounded, time_of
 from headwater.server.http.parameters import AsOf, ByParent, NodeLimit
-from headwater.server.lineage.overview import whole
+from headwater.server.lineage.overview import overview
 from headwater.server.lineage.view import NOW
+from headwater.server.lineage.walk import Walk
+from headwater.server.marquez.graph import GraphOptions, lineage_graph
 from headwater.server.service import Service
 
 
@@ -31,4 +33,8 @@ class Overview(Controller):
         nodes they are most of the answer.
         """
         with service.open_view(time_of("asOf", as_of, NOW)) as view:
-            return answer(whole(view, bounded(limit), by_parent=by_parent, brief=brief))
+            found, walk = overview(view, bounded(limit)), Walk(view)
+            walk.take(found.jobs)
+            options = GraphOptions(by_parent, detail=True, brief=brief)
+            nodes = lineage_graph(view, walk, options).graph if found.jobs else []
+            return answer({"graph": nodes, "total": found.total, "whole": found.is_whole})

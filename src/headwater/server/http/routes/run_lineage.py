@@ -15,6 +15,7 @@ from headwater.server.lineage.owners import namespaces_of_run
 from headwater.server.lineage.progress import points, snapshots
 from headwater.server.lineage.run_lineage import run_lineage, snapshot_offsets
 from headwater.server.lineage.view import StoreView
+from headwater.server.marquez.runs import RunWriter
 from headwater.server.service import Service
 
 
@@ -28,7 +29,9 @@ class RunLineage(Controller):
     def get_run_lineage(self, service: Service, run_id: PathText) -> Response[bytes]:
         """Get the dataset versions, offsets and snapshots of a run, and the adjacent runs."""
         with service.open_view() as view:
-            return answer(run_lineage(view, find_run(view, run_id)))
+            row = find_run(view, run_id)
+            run = RunWriter(view, [row]).write(row)
+            return answer({"run": run, **run_lineage(view, row)})
 
     @get("/runs/{run_id:str}/progress", opt=READS_RUN, sync_to_thread=True)
     def get_progress(self, service: Service, run_id: PathText) -> Response[bytes]:

@@ -13,8 +13,9 @@ from headwater.server.http.errors import BadParameters, BadRequest, NotFound
 from headwater.server.http.limited_events import ingest_reported
 from headwater.server.http.parameters import FacetsOf, PathText, Time
 from headwater.server.lineage.facets import FacetBook, job_facets, run_facets
+from headwater.server.lineage.runs import LISTED
 from headwater.server.lineage.view import StoreView, uuid_bytes, uuid_text
-from headwater.server.marquez.runs import LISTED, RunWriter, run_tries
+from headwater.server.marquez.runs import RunWriter, run_tries
 from headwater.server.service import Service
 from headwater.server.store.rows import RunRow
 

@@ -1,0 +1,90 @@
+"""Turns a walk over columns into Marquez's column lineage graph."""
+
+from headwater.openlineage.names import FieldName
+from headwater.server.lineage.columns import Column, ColumnWalk, Step
+from headwater.server.lineage.jobs import job_names
+from headwater.server.lineage.run_io import versions_at
+from headwater.server.lineage.transformations import step_type, told_steps, told_type
+from headwater.server.lineage.view import StoreView, uuid_text
+from headwater.server.marquez.responses import (
+    DetailedInput,
+    Edge,
+    FieldData,
+    Graph,
+    InputFieldNode,
+    Name,
+    Node,
+)
+
+
+def column_graph(
+    view: StoreView, walk: ColumnWalk, *, is_versioned: bool = False, is_detailed: bool = False
+) -> Graph:
+    """The columns of a walk as a graph; columns that nothing leads to or from are left out."""
+    linked = {column for pair in walk.steps for column in pair}
+    return _Writer(view, walk, is_versioned, is_detailed).graph(linked)
+
+
+class _Writer:
+    def __init__(
+        self, view: StoreView, walk: ColumnWalk, is_versioned: bool, is_detailed: bool
+    ) -> None:
+        self._walk, self._is_versioned, self._is_detailed = walk, is_versioned, is_detailed
+        roots = sorted({column[0] for pair in walk.steps for column in pair})
+        self._names = view.names.of(roots)
+        versions = versions_at(view, set(roots), view.at)
+        self._versions = {r: uuid_text(versions[r]) if r in versions else None for r in roots}
+        job_ids = {step.job for steps in walk.steps.values() for step in steps}
+        names = job_names(view, job_ids) if is_detailed else {}
+        self._jobs = {number: Name(*name) for number, name in names.items()}
+        self._into: dict[Column, list[Column]] = {}
+        self._out: dict[Column, list[Column]] = {}
+        for to, origin in walk.steps:
+            self._into.setdefault(to, []).append(origin)
+            self._out.setdefault(origin, []).append(to)
+
+    def graph(self, columns: set[Column]) -> Graph:
+        nodes = [self._node(column) for column in columns]
+        return Graph(sorted(nodes, key=lambda node: node.id))
+
+    def _id(self, column: Column) -> str:
+        text = str(FieldName(*self._names[column[0]], column[1]))
+        version = self._versions[column[0]]
+        return f"{text}#{version}" if self._is_versioned and version else text
+
+    def _node(self, column: Column) -> Node:
+        node_id = self._id(column)
+        origins = sorted(self._into.get(column, ()), key=self._id)
+        schema = self._walk.schema(column[0])
+        inputs = [self._input(column, origin) for origin in origins]
+        told = inputs[0] if inputs else None
+        data = FieldData(
+            *self._names[column[0]], self._versions[column[0]], column[1],
+            schema.types.get(column[1], "") if schema and inputs else "",
+            told.transformation_description if told else None,
+            told.transformation_type if told else None, [*inputs],
+        )  # fmt: skip
+        return Node(
+            node_id, "DATASET_FIELD", data,
+            [Edge(node_id, self._id(origin)) for origin in origins],
+            [Edge(node_id, self._id(to)) for to in sorted(self._out.get(column, ()), key=self._id)],
+        )  # fmt: skip
+
+    def _input(self, column: Column, origin: Column) -> InputFieldNode:
+        steps = self._walk.steps[column, origin]
+        if len(steps) > 1:
+            steps = sorted(steps, key=self._precedence)
+        step = steps[0]
+        text, kind = told_type(step.output, step.given) if step.output else step_type(step.given)
+        base = (*self._names[origin[0]], self._versions[origin[0]], origin[1], text, kind)
+        if not self._is_detailed:
+            return InputFieldNode(*base)
+        told = told_steps(s.given for s in steps)
+        return DetailedInput(*base, told, self._jobs.get(step.job))
+
+    def _precedence(self, step: Step) -> tuple[bool, str, str]:
+        """What tells steps between two columns apart, whichever was stored first."""
+        job = self._jobs.get(step.job)
+        output = step.output and (step.output.description, step.output.type)
+        told = repr((output, step.given.steps))
+        return step.output is None, told, f"{job.namespace}:{job.name}" if job else ""
