@@ -1,5 +1,6 @@
 """Records of a topic, followed through commits, snapshots and the runs that read them."""
 
+import random
 from typing import Any
 
 import pytest
@@ -24,14 +25,15 @@ def _report(*commits: tuple[int, str | None, int, int], **more: Any) -> dict[str
         for batch, snapshot, start, end in commits
     ]  # fmt: skip
     snapshots = [one[1] for one in commits if one[1]]
-    return facet(rows=0, sources=[source], commits=told, snapshots=snapshots, **more)
+    last = commits[-1][0]
+    return facet(rows=0, batchId=last, sources=[source], commits=told, snapshots=snapshots, **more)
 
 
 def _version(of: dict[str, Any], snapshot: str) -> dict[str, Any]:
     return {**of, "facets": {**of.get("facets", {}), "version": facet(datasetVersion=snapshot)}}
 
 
-def _sink(at: int, report: dict[str, Any], run: str = "sink") -> dict[str, Any]:
+def _sink(at: float, report: dict[str, Any], run: str = "sink") -> dict[str, Any]:
     return run_event("RUNNING", at, run=run, job=run, headwater_progress=report)
 
 
@@ -168,3 +170,42 @@ def test_bad_questions_are_refused(api: Api) -> None:
     ):  # fmt: skip
         assert api.status("/reached", **question) == status
     assert api.get("/reached", **_question(0, 9, partition=7))["jobs"] == []
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_range_gives_the_commits_that_overlap_it(api: Api, seed: int) -> None:
+    """Runs with idle reports, empty batches, several commits a report and pauses of hours."""
+    chance = random.Random(seed)
+    events, made, offset, at, batch = [], list[tuple[str, int, int]](), 0, 0.0, 0
+    for run in ("first", "second", "third"):
+        events.append(run_event("START", at, run=run, job="sink", inputs=[_ORDERS],
+                                outputs=[_TABLE]))  # fmt: skip
+        last = None
+        for _ in range(chance.randint(0, 40)):
+            at += chance.choice([1 / 60, 1 / 60, 0.1, 1, 20])
+            commits = []
+            for _ in range(chance.choice([0, 0, 1, 1, 3])):
+                end = offset + chance.randint(1, 9)
+                commits.append((batch, str(batch), offset, end))
+                made.append((str(batch), offset, end))
+                offset, batch = end, batch + 1
+            if commits:
+                last = _report(*commits)
+            elif last is not None:
+                last = {**last, "commits": [], "snapshots": []}
+            if last is not None:
+                events.append(_sink(at, last, run))
+        events = [{**one, "job": {"namespace": "jobs", "name": "sink"}} for one in events]
+        at += 1
+    api.send_batch(*chance.sample(events, len(events)))
+    for _ in range(25):
+        first = chance.randint(0, offset + 2)
+        last_offset = first + chance.choice([0, 1, 5, 40, 1000])
+        jobs = _ask(api, first, last_offset)
+        found = {s for job in jobs for output in job["outputs"] for s in output["snapshots"]}
+        true = [id_ for id_, start, end in made if start <= last_offset and end > first]
+        assert found == {*true}
+        runs = [run for job in jobs for run in job["runs"]]
+        batches = [run[key] for run in runs for key in ("firstBatch", "lastBatch")]
+        assert [min(batches), max(batches)] == [int(true[0]), int(true[-1])] if true else not runs
+        assert all(job["exact"] for job in jobs)

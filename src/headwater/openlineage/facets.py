@@ -151,6 +151,7 @@ class ProgressFacet(Struct, rename="camel"):
     processed_rows_per_second: float | None = None
     watermark: str | None = None
     state_rows: int | None = None
+    batch_id: int | None = None
     snapshots: list[str] | None = None
     sources: list[SourceProgress] | None = None
     commits: list[CommitProgress] | None = None

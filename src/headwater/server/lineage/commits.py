@@ -51,23 +51,30 @@ def committed(view: StoreView, run: RunRow, records: Records) -> Committed | Non
     first = next(_reports(view, run, _before(view, run, records, records.first), records), None)
     if first is None:
         return None
-    last = first
-    for report in _reports(
-        view, run, max(first.at, _before(view, run, records, records.last)), records
-    ):
-        last = report
-    between = view.session.all(_SNAPSHOTS, run.id, first.at, last.at)
-    edges = [first] if first.at == last.at else [first, last]
-    told = [_snapshots(report.facet, records) for report in edges]
+    # All that was reported between the first report and this moment lies within the records.
+    edge = max(first.at, _before(view, run, records, records.last))
+    between = view.session.all(_SNAPSHOTS, run.id, first.at, edge + 1)
+    facets = [first.facet, *(one.facet for one in _reports(view, run, edge, records))]
+    told = [_snapshots(facet, records) for facet in facets]
     told.insert(1, [row[0] for row in between])
-    facets = [report.facet for report in edges]
+    batches = [c.batch for facet in facets for c in _holding(facet, records) if c.batch is not None]
     return Committed(
         first.after,
-        [c.batch for facet in facets for c in _holding(facet, records) if c.batch is not None],
+        [*batches, *_last_batch(view, run, edge, records)],
         [*dict.fromkeys(id_ for ids in told for id_ in ids)],
         any(facet.watermark is not None or facet.state_rows for facet in facets),
         all(_holding(facet, records) for facet in facets),
     )
+
+
+def _last_batch(view: StoreView, run: RunRow, edge: int, records: Records) -> Iterator[int]:
+    """The batch that was the last when the run had read no more than the records."""
+    for _, facet in _each(view, run, edge):
+        ends = [end for _, end in _told(facet, records)]
+        if ends:
+            if max(ends) <= records.last and facet.batch_id is not None:
+                yield facet.batch_id
+            return
 
 
 def snapshots_since(view: StoreView, run: RunRow, since: int) -> list[str]:
@@ -85,6 +92,8 @@ def _reports(view: StoreView, run: RunRow, since: int, records: Records) -> Iter
             return
         if any(s < records.last and e > records.first for s, e in _new(facet, records)):
             yield _Report(after, at, facet)
+        if told and max(end for _, end in told) >= records.last:
+            return
         after = at if told else after
 
 
