@@ -39,7 +39,7 @@ TABLE = {
         f"GET {N}", f"GET {N}/{{name}}", f"GET {N}/{{namespace}}/datasets", f"GET {D}",
         f"GET {D}/snapshots", f"GET {D}/snapshots/{{snapshot}}/offsets", f"GET {D}/versions",
         f"GET {D}/versions/{{version}}", f"GET {N}/{{namespace}}/jobs", f"GET {J}",
-        f"GET {J}/runs", f"GET {J}/versions", f"GET {J}/versions/{{version}}",
+        f"GET {J}/children", f"GET {J}/runs", f"GET {J}/versions", f"GET {J}/versions/{{version}}",
         "GET /api/v1/pipelines", f"GET {P}", "GET /api/v1/runlineage/upstream", "GET /api/v1/runs",
         "GET /api/v1/runs/{run_id}/lineage", "GET /api/v1/runs/{run_id}/progress",
         "GET /api/v1/search", "GET /api/v1/sources", "GET /api/v1/sources/{name}",

@@ -85,6 +85,18 @@ export const runsQuery = (name: Name, limit = 30) =>
     refetchInterval: often,
   });
 
+export const childrenQuery = (name: Name, limit = 100) =>
+  queryOptions({
+    queryKey: ["children", name.namespace, name.name, limit],
+    queryFn: ({ signal }) =>
+      get<{ jobs: Job[]; totalCount: number }>(
+        `${under("jobs", name)}/children`,
+        { limit },
+        signal,
+      ),
+    refetchInterval: often,
+  });
+
 export const searchQuery = (q: string) =>
   queryOptions({
     queryKey: ["search", q],

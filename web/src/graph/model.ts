@@ -40,7 +40,21 @@ export function readGraph(...answers: Lineage[]): Graph {
     }
   }
   const known = [...edges.values()].filter((edge) => nodes.has(edge.from) && nodes.has(edge.to));
+  nameApart(nodes);
   return { nodes, edges: known };
+}
+
+/** Puts the parent's name before that of jobs whose names repeat, such as the tasks of two DAGs. */
+function nameApart(nodes: Map<string, GraphNode>): void {
+  const counts = new Map<string, number>();
+  const jobs = [...nodes.values()].filter((node) => node.kind === "job");
+  for (const { data } of jobs) counts.set(data.simpleName, (counts.get(data.simpleName) ?? 0) + 1);
+  for (const node of jobs) {
+    const { simpleName, parentJobName } = node.data;
+    if (!parentJobName || (counts.get(simpleName) ?? 0) < 2) continue;
+    const data = { ...node.data, simpleName: `${parentJobName}.${simpleName}` };
+    nodes.set(node.id, { ...node, data });
+  }
 }
 
 function readNode(node: LineageNode): GraphNode {

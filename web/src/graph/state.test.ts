@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Run } from "../api/types";
 import { kindOf } from "./kinds";
-import { pulseOfRun, shownState, stateOf } from "./state";
+import { pulseOfRun, reasonOf, shownState, stackOf, stateOf } from "./state";
 import { ago, amount, short, span } from "./words";
 
 const AT = "2026-03-02T08:00:00Z";
@@ -22,6 +22,22 @@ function running(facets: Record<string, unknown>): Run {
     facets,
   };
 }
+
+test("why a run failed is told by Spark's exception, or by the checks that failed", () => {
+  const exception = { message: "disk is full\nat x", stackTrace: "java.io.IOException" };
+  const spark = { ...running({ "spark.exception": exception }), state: "FAILED" as const };
+  expect(reasonOf(spark)).toBe("disk is full");
+  expect(stackOf(spark)).toBe("java.io.IOException");
+  const assertions = [
+    { assertion: "unique", column: "id", success: false },
+    { assertion: "not_null", column: "id", success: true },
+  ];
+  const datasetVersionId = { namespace: "n", name: "t", version: "" };
+  const read = [{ datasetVersionId, facets: { dataQualityAssertions: { assertions } } }];
+  const tested = { ...running({}), state: "FAILED" as const, inputDatasetVersions: read };
+  expect(reasonOf(tested)).toBe("failed checks: unique (id)");
+  expect(reasonOf({ ...tested, state: "COMPLETED" })).toBe("");
+});
 
 test("a run that is late to speak is silent, and one that promised nothing is not", () => {
   const leased = pulseOfRun(running({ headwater_lease: { seconds: 30 } }));

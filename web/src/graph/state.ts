@@ -84,17 +84,43 @@ export function pulseOfRun(run: Run): Pulse {
   };
 }
 
+const CHECKS = 3; // failed checks that are named
+
 /** Why a run ended, where it says so. */
 export function errorOf(run: Run): string | null {
-  const message = record(run.facets.errorMessage).message;
   const lapse = record(run.facets.headwater_lapse).reason;
-  return typeof message === "string" ? message : typeof lapse === "string" ? lapse : null;
+  const told = [record(errorFacet(run)).message, lapse].find((one) => typeof one === "string");
+  return typeof told === "string" ? told : failedChecks(run) || null;
+}
+
+/** The facet that tells an error: OpenLineage's own, or that of its Spark listener. */
+function errorFacet(run: Run): unknown {
+  return [run.facets.errorMessage, run.facets["spark.exception"]].find(
+    (facet) => typeof record(facet).message === "string",
+  );
+}
+
+/** The stack trace of a run that failed. */
+export function stackOf(run: Run): string {
+  const stack = record(errorFacet(run)).stackTrace;
+  return typeof stack === "string" ? stack : "";
+}
+
+/** Which checks of what it read failed, in one line (as openlineage/failures.py tells them). */
+function failedChecks(run: Run): string {
+  if (run.state !== "FAILED") return "";
+  const failed = run.inputDatasetVersions
+    .flatMap(({ facets }) => record(facets.dataQualityAssertions).assertions ?? [])
+    .map(record)
+    .filter((check) => check.success === false)
+    .map((check) => `${check.assertion}${check.column ? ` (${check.column})` : ""}`);
+  const more = failed.length > CHECKS ? ` and ${failed.length - CHECKS} more` : "";
+  return failed.length > 0 ? `failed checks: ${failed.slice(0, CHECKS).join(", ")}${more}` : "";
 }
 
 /** Why a run ended, in one line. */
 export function reasonOf(run: Run): string {
-  const stack = record(run.facets.errorMessage).stackTrace;
-  return failureReason(errorOf(run) ?? "", typeof stack === "string" ? stack : "");
+  return failureReason(errorOf(run) ?? "", stackOf(run));
 }
 
 /** The state that is shown: a running job that is late to speak is silent. */

@@ -7,6 +7,7 @@ import type { Dataset, DatasetVersion, Facets, Lineage } from "../../api/types";
 import { ColumnType } from "../../components/ColumnType";
 import { FieldChanges } from "../../components/FieldChanges";
 import { Icon } from "../../components/Icon";
+import { Markdown } from "../../components/Markdown";
 import { StateBadge } from "../../components/StateBadge";
 import { Failure, Waiting } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
@@ -63,7 +64,7 @@ function Head({ dataset }: { dataset: Dataset }) {
       <p className="sub">
         {KIND_WORD[kind]} · {dataset.namespace} · last told of {ago(dataset.updatedAt, now)}
       </p>
-      {dataset.description && <p>{dataset.description}</p>}
+      {dataset.description && <Markdown text={dataset.description} />}
       <Tags tags={dataset.tags} />
       <p className="deeds">
         <Link href={lineageLink(id)}>Show in the graph</Link>

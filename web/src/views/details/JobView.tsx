@@ -6,6 +6,7 @@ import { jobQuery, runsQuery } from "../../api/queries";
 import type { Job, Run } from "../../api/types";
 import { Bars } from "../../components/Bars";
 import { Icon } from "../../components/Icon";
+import { Markdown } from "../../components/Markdown";
 import { StateBadge } from "../../components/StateBadge";
 import { Failure, Waiting } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
@@ -13,6 +14,7 @@ import { pulseOfRun, reasonOf, shownState, stateOf } from "../../graph/state";
 import { ago, moment, short, span } from "../../graph/words";
 import { useNow } from "../../live/now";
 import { usePulse } from "../../live/pulses";
+import { Children } from "../lineage/Children";
 import { Datasets, Level, Owners, Section, Source, Tags } from "../lineage/PanelParts";
 import { pulseLine } from "../lineage/pulseLine";
 import { useParams } from "../tables/parts";
@@ -37,6 +39,7 @@ export function JobView() {
             {runs.data && <Table runs={runs.data.runs} />}
           </div>
           <div>
+            <Children of={job.data.id} />
             <Datasets title="Reads" names={job.data.inputs} />
             <Datasets title="Writes" names={job.data.outputs} />
             <Owners facets={job.data.facets} />
@@ -66,7 +69,7 @@ function Head({ job }: { job: Job }) {
         <StateBadge state={state} /> {pulseLine(pulse, state, now)}
         {pulse.rows !== null && <> · {short(pulse.rows)} rows in all</>}
       </p>
-      {job.description && <p>{job.description}</p>}
+      {job.description && <Markdown text={job.description} />}
       {pulse.error && state !== "running" && <pre className="trace">{pulse.error}</pre>}
       <Tags tags={job.tags} />
       <p className="deeds">

@@ -5,10 +5,12 @@ import { get } from "../../api/client";
 import { datasetLink, jobId, jobLink, lineageLink } from "../../api/names";
 import { often } from "../../api/queries";
 import type { Facets, LineageEvent, Run, VersionedDataset } from "../../api/types";
+import { Outside } from "../../components/Markdown";
 import { StateBadge } from "../../components/StateBadge";
 import { Failure, Waiting } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
-import { errorOf, figure, pulseOfRun, record, shownState } from "../../graph/state";
+import { logLinks } from "../../graph/logs";
+import { errorOf, figure, pulseOfRun, record, shownState, stackOf } from "../../graph/state";
 import { amount, moment, short, span } from "../../graph/words";
 import { useNow } from "../../live/now";
 import { Level, Section } from "../lineage/PanelParts";
@@ -68,7 +70,8 @@ function Head({ run, job }: { run: Run; job: LineageEvent["job"] }) {
   const pulse = pulseOfRun(run);
   const state = shownState(pulse, now);
   const error = errorOf(run);
-  const stack = record(run.facets.errorMessage).stackTrace;
+  const stack = stackOf(run);
+  const logs = logLinks(run.facets);
   return (
     <header className="detail-head">
       <h1>Run {job ? <>of {<Link href={jobLink(job)}>{job.name}</Link>}</> : null}</h1>
@@ -98,12 +101,15 @@ function Head({ run, job }: { run: Run; job: LineageEvent["job"] }) {
           <dd>{moment(run.endedAt)}</dd>
         </div>
       </dl>
-      {error && <pre className="trace">{typeof stack === "string" ? stack : error}</pre>}
-      {job && (
-        <p className="deeds">
-          <Link href={lineageLink(jobId(job))}>Show in the graph</Link>
-        </p>
-      )}
+      {error && <pre className="trace">{stack || error}</pre>}
+      <p className="deeds">
+        {job && <Link href={lineageLink(jobId(job))}>Show in the graph</Link>}
+        {logs.map((href, number) => (
+          <Outside key={href} href={href}>
+            {number === 0 ? "Log" : `Log ${number + 1}`}
+          </Outside>
+        ))}
+      </p>
     </header>
   );
 }

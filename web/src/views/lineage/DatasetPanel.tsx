@@ -5,6 +5,7 @@ import { datasetQuery } from "../../api/queries";
 import type { Name } from "../../api/types";
 import { ColumnType } from "../../components/ColumnType";
 import { Icon } from "../../components/Icon";
+import { Markdown } from "../../components/Markdown";
 import { Failure } from "../../components/Told";
 import { MARK_SIGN } from "../../graph/diff";
 import { KIND_WORD, kindOf } from "../../graph/kinds";
@@ -34,7 +35,7 @@ export function DatasetPanel({ node, scene }: { node: DatasetNode; scene: Scene 
         {KIND_WORD[kind]} · {namespace}
       </p>
       {node.data.updatedAt && <p className="sub">last told of {ago(node.data.updatedAt, now)}</p>}
-      {node.data.description && <p>{node.data.description}</p>}
+      {node.data.description && <Markdown text={node.data.description} />}
       <Tags tags={node.data.tags} />
       <p className="deeds">
         <button type="button" onClick={() => change({ anchors: [node.id] })}>

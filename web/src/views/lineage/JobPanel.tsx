@@ -3,6 +3,7 @@ import { Link } from "wouter";
 import { jobLink, runLink } from "../../api/names";
 import { jobQuery, runsQuery } from "../../api/queries";
 import { Icon } from "../../components/Icon";
+import { Markdown } from "../../components/Markdown";
 import { StateBadge } from "../../components/StateBadge";
 import { Strip } from "../../components/Strip";
 import { Failure, Waiting } from "../../components/Told";
@@ -11,6 +12,7 @@ import { type Pulse, shownState } from "../../graph/state";
 import { ago, short, span } from "../../graph/words";
 import { useNow } from "../../live/now";
 import { usePulse } from "../../live/pulses";
+import { Children } from "./Children";
 import { Datasets, Owners, Section, Source, Tags } from "./PanelParts";
 import { lagOf } from "./pulseLine";
 import { useView } from "./state";
@@ -38,7 +40,7 @@ export function JobPanel({ node }: { node: JobNode }) {
       </p>
       {pulse.error && state !== "running" && <pre className="trace">{pulse.error}</pre>}
       <Figures pulse={pulse} now={now} />
-      {node.data.description && <p>{node.data.description}</p>}
+      {node.data.description && <Markdown text={node.data.description} />}
       <Tags tags={job.data?.tags ?? []} />
       <p className="deeds">
         <button type="button" onClick={() => change({ anchors: [node.id] })}>
@@ -54,6 +56,7 @@ export function JobPanel({ node }: { node: JobNode }) {
           <Strip runs={runs.data.runs} />
         </Section>
       )}
+      <Children of={node.data.id} />
       <Datasets title="Reads" names={job.data?.inputs ?? []} />
       <Datasets title="Writes" names={job.data?.outputs ?? []} />
       <Owners facets={facets} />
