@@ -250,3 +250,17 @@ def test_a_secret_that_lies_deep_is_masked_or_refused(server: ServerProcess, dep
     assert answer.status_code in (201, 400, 422)
     events = server.api.client.get("/api/v1/events/lineage?kind=all").text
     assert "hunter2deep" not in answer.text + events
+
+
+def test_a_dataset_is_the_same_when_its_address_is_signed_anew(server: ServerProcess) -> None:
+    address = "https://b.s3.amazonaws.com/k?X-Amz-Credential={0}&X-Amz-Date={0}&X-Amz-Signature={0}"
+    for number in range(3):
+        name = address.format(f"hunter{number}")
+        server.api.send(run_event(run=f"{number}", inputs=[dataset(name, name)], outputs=["out"]))
+    nodes = [node["id"] for node in server.api.get("/lineage", nodeId="job:jobs:job")["graph"]]
+    assert len(nodes) == 3, nodes
+    assert "hunter" not in str(nodes)
+    again = quote(address.format("hunter9"), "")
+    assert server.api.get(f"/namespaces/{again}/datasets/{again}")["name"] == address.format(
+        "******"
+    )

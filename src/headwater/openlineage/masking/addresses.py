@@ -17,6 +17,12 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30})$")
 _TOKEN_USER = re.compile(r"(?=.*\d)\S{12,}|\S{20,}")
 _ORACLE = re.compile(r"(?i:(jdbc:oracle:\w{1,10}:))[^\s@\"'/]{1,200}/[^\s@\"']*+(@?)")
 _SQLPLUS = re.compile(r"(?i:\b(sqlplus\s{1,5}(?:-\w{1,10}\s{1,5}){0,3}))([\w$#]{1,64})/([^\s@]++)")
+# `://user:password@`, percent-encoded once or twice.
+_SIGN = r"%(?:25)?"
+_ENCODED = re.compile(
+    rf"(?i:({_SIGN}3A(?:{_SIGN}2F){{2}})(?:(?!{_SIGN}(?:40|2F|3F|26|23))[^\s&\"'<>]){{1,300}}"
+    rf"({_SIGN}40))"
+)
 _DRIVER = re.compile(r"(?<![^\s\"'/@(=])[^\s\"'/@:]++:[^\s\"'/@]++@(?=(?:tcp|unix)\()")
 
 
@@ -26,6 +32,8 @@ def mask_addresses(text: str, noted: Noted) -> str:
         text = _URL.sub(lambda found: "://" + _url(found, noted), text)
         text = _ORACLE.sub(lambda found: _oracle(found, noted), text)
         text = _DRIVER.sub(lambda _: _replaced(f"{MASK}@", noted), text)
+    if "%40" in text or "%2540" in text:
+        text = _ENCODED.sub(lambda found: _encoded(found, noted), text)
     if "/" in text and "sqlplus" in text.lower():
         text = _SQLPLUS.sub(lambda found: _replaced(f"{found[1]}{MASK}", noted), text)
     return text
@@ -38,6 +46,14 @@ def _replaced(text: str, noted: Noted) -> str:
 
 def _oracle(found: re.Match[str], noted: Noted) -> str:
     return _replaced(f"{found[1]}{MASK}@", noted) if found[2] else found[0]
+
+
+def _encoded(found: re.Match[str], noted: Noted) -> str:
+    """An encoded address; a user without a password stays."""
+    user = found[0][len(found[1]) : -len(found[2])]
+    if not re.search(r"%(?:25)?3[aA]", user):
+        return found[0]
+    return _replaced(f"{found[1]}{MASK}{found[2]}", noted)
 
 
 def _url(found: re.Match[str], noted: Noted) -> str:

@@ -49,14 +49,27 @@ _SCHEME = re.compile(
     r"\b(bearer|basic)(\s{1,5}|%20)([A-Za-z0-9._~+/=-]{6,}+)", re.IGNORECASE | re.ASCII
 )
 _DIGIT, _INNER_CAPITAL = re.compile(r"\d"), re.compile(r"[a-z][A-Z]")
+# Parameters of signed addresses: of Azure, S3, Google, CloudFront and others.
+SIGNATURES = (
+    "sig", "signature", "googleaccessid", "key-pair-id", "ossaccesskeyid",
+    *(f"x-{owner}-{what}" for owner in ("amz", "goog", "oss", "obs") for what in (
+        "signature", "credential", "security-token")),
+)  # fmt: skip
+# What changes in such an address whenever it is signed anew.
+RENEWED = frozenset({
+    "expires", "policy", "se", "st", "ske", "skt",
+    *(f"x-{owner}-{what}" for owner in ("amz", "goog", "oss", "obs") for what in (
+        "date", "expires")),
+})  # fmt: skip
 _SIGNED = re.compile(
-    r"(?<![\w.-])(sig|signature|x-amz-signature|x-goog-signature|x-amz-credential|"
-    r"googleaccessid)(=)([^&\s\"'<>]+)",
+    rf"(?:(?<![\w.-])|(?<=%[0-9A-Fa-f]{{2}}))({'|'.join(SIGNATURES)})"
+    r"(=|%3D)([^&\s\"'<>]++)",
     re.IGNORECASE | re.ASCII,
 )
 _COOKIE = re.compile(r"(?i:\b((?:set-)?cookie\\{0,7}[\"']?\s{0,5}:\s{0,5}))([^\"'\r\n]++)")
 _HINT = re.compile("|".join([
-    "private key", "bearer", "basic", "cookie", "sig=", "signature=", "credential=", "accessid=",
+    "private key", "bearer", "basic", "cookie", "sig=", "sig%3d", "signature=", "signature%3d",
+    "credential=", "credential%3d", "accessid=",
     *(re.escape(hint) for form in FORMATS for hint in form.hints),
 ]))  # fmt: skip
 
@@ -72,7 +85,7 @@ def mask_formats(text: str, noted: Noted) -> str:
         text = _SCHEME.sub(lambda found: _credential(found, noted), text)
     if "cookie" in lowered:
         text = _COOKIE.sub(lambda found: _kept(found, found[1], found[2], noted), text)
-    text = _SIGNED.sub(lambda found: _kept(found, f"{found[1]}{found[2]}", found[3], noted), text)
+    text = _SIGNED.sub(lambda found: _signed(found, noted), text)
     for hints, pattern in FORMATS:
         if any(hint in lowered for hint in hints):
             text = pattern.sub(lambda _: _masked("token", noted), text)
@@ -84,11 +97,17 @@ def _masked(rule: str, noted: Noted) -> str:
     return MASK
 
 
-def _kept(found: re.Match[str], before: str, secret: str, noted: Noted) -> str:
+def _signed(found: re.Match[str], noted: Noted) -> str:
+    name, sign, value = found.groups()
+    secret, more, rest = (value, "", "") if sign == "=" else value.partition("%26")
+    return _kept(found, f"{name}{sign}", secret, noted, more + rest)
+
+
+def _kept(found: re.Match[str], before: str, secret: str, noted: Noted, rest: str = "") -> str:
     if secret.strip() == MASK:
         return found[0]
     noted("header" if "ookie" in before else "signature")
-    return f"{before}{MASK}"
+    return f"{before}{MASK}{rest}"
 
 
 def _credential(found: re.Match[str], noted: Noted) -> str:

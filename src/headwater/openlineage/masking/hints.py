@@ -16,10 +16,12 @@ PHRASES = {
 }
 # Words that say nothing unless a space follows, which JSON may write with a backslash.
 BEFORE_SPACE = ("bearer", "basic", "mysql", "mysqldump", "mysqladmin", "mariadb", "curl",
-                 "sqlplus")  # fmt: skip
+                "sqlplus", "login", "sqlcmd", "bcp", "mongo", "mongosh", "mongodump",
+                "mongorestore", "beeline", "redis-cli", "docker", "podman", "helm")  # fmt: skip
 ANYWHERE = (
     "sshpass", "identified", "_encrypt", "_decrypt", "cryptbypassphrase", "private key", "sig=",
-    "signature=", "googleaccessid", "jdbc:oracle:", "@tcp(", "@unix(",
+    "sig%3d", "signature=", "signature%3d", "googleaccessid", "key-pair-id=", "%40", "%2540",
+    "jdbc:oracle:", "@tcp(", "@unix(",
 )  # fmt: skip
 _PART = 2**16  # letters that are searched at once, so that other threads have their turn
 _LONGEST = 64  # letters of the longest word

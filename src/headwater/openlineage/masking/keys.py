@@ -39,7 +39,7 @@ _ABOUT = re.compile(
     r"_(?:types?|ur[il]s?|endpoints?|names?|ttl|expir(?:y|es|ation|es_(?:in|at))|size|length|limit|"
     r"count|enabled|required|class|classname|provider|algorithm|format|version|columns?|fields?|"
     r"policy|lifetime|interval|timeout|ms|seconds|scope|arn|path|file|location|manager|service|"
-    r"used|usage|budget|index)$"
+    r"used|usage|budget|index|refs?|reference)$"
 )
 _ADDRESS_OF = re.compile(r"webhook_?ur[il]s?$")
 _PASSES = re.compile(r"(?:first|second|last|single|multi|one|two|by|all|next)_pass$")

@@ -11,9 +11,10 @@ from typing import Any
 
 from headwater.openlineage.masking.addresses import MASK, mask_addresses
 from headwater.openlineage.masking.assignments import mask_assignments
-from headwater.openlineage.masking.formats import mask_formats
+from headwater.openlineage.masking.formats import RENEWED, SIGNATURES, mask_formats
 from headwater.openlineage.masking.hints import has_hint
 from headwater.openlineage.masking.keys import is_sensitive, is_sensitive_in_text
+from headwater.openlineage.masking.labels import mask_labelled
 from headwater.openlineage.masking.values import is_empty, is_reference
 
 MOST_PATHS = 50
@@ -161,6 +162,7 @@ class Masker:
             raise TooManySecrets
         text = mask_addresses(text, report.note_in_text)
         text = mask_formats(text, report.note_in_text)
+        text = mask_labelled(text, self._is_sensitive_in_text, report.note_in_text)
         return mask_assignments(text, self._is_sensitive_in_text, report.note_in_text)
 
     def _is_sensitive_in_text(self, key: str) -> bool:
@@ -232,10 +234,13 @@ class Masker:
     def _name(self, name: str, report: Report) -> str:
         """A name, which is masked alike in every event, so that lineage stays joined."""
         name = mask_addresses(name, report.note)
-        return _PARAMETER.sub(lambda found: self._parameter(found, report), name)
+        is_signed = any(found[2].lower() in SIGNATURES for found in _PARAMETER.finditer(name))
+        return _PARAMETER.sub(lambda found: self._parameter(found, is_signed, report), name)
 
-    def _parameter(self, found: re.Match[str], report: Report) -> str:
-        if not self._is_sensitive_in_text(found[2]) or is_empty(found[3]):
+    def _parameter(self, found: re.Match[str], is_signed: bool, report: Report) -> str:
+        key = found[2].lower()
+        is_masked = is_signed and (key in SIGNATURES or key in RENEWED)
+        if not (is_masked or self._is_sensitive_in_text(found[2])) or is_empty(found[3]):
             return found[0]
         report.note("address")
         return f"{found[1]}{MASK}"

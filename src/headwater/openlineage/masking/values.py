@@ -9,7 +9,14 @@ from typing import NamedTuple
 from headwater.openlineage.masking.addresses import MASK
 from headwater.openlineage.masking.keys import is_sensitive
 
-_OPENING = re.compile(r"[bBfFnNrRuU]{0,2}(\\{0,7})([\"'`])")
+# The prefix of a literal in SQL (E, N, U&, _utf8), Python, Scala, C# or a shell.
+_OPENING = re.compile(r"(?:[A-Za-z@$]{0,3}|[uU]&|_\w{2,12})(\\{0,7})([\"'`])")
+_DOLLARS = re.compile(r"\$\w{0,63}\$")
+_ORACLE = re.compile(r"[nN]?[qQ]'([^\s\w])")
+_LONGEST_LITERAL = 10_000  # letters in which the end of a literal of a rare kind is looked for
+_SCALAR = re.compile(r"[|>][\d+-]{0,3}[ \t]{0,20}(?:#[^\n]*+)?\n")
+_LINE = re.compile(r"([ \t]*+)([^\n]*+)(?:\n|\Z)")
+_YAML = re.compile(r"(?:&[\w-]{1,64}|!{1,2}[\w/:.-]{0,64})[ \t]{1,20}(?=\S)")
 # A delimiter ends a value only where another key, a space or the end follows it.
 _BARE = re.compile(
     r"[^\s,;&'\"<>|`()\[\]{}]++|[,;&](?!\s|\Z|[\w.\-]{1,64}+\s?[=:]|[\"'(])"
@@ -57,15 +64,60 @@ class Value(NamedTuple):
 def find_quoted(text: str, at: int) -> Value | None:
     """The text in quotes that begins at a place; one that never ends is taken to its line's end."""
     opening = _OPENING.match(text, at)
-    if opening is None:
-        return None
+    if opening is None or _ORACLE.match(text, at):
+        return _find_rare(text, at)
     quote, start = opening[2], opening.end()
     if not opening[1] and text.startswith(quote * 2, start):
         end = text.find(quote * 3, start + 2)
         return Value(start + 2, end if end >= 0 else len(text), True)
     end = _closing(text, start, quote, len(opening[1]))
+    if end == start and text[start + 1 : start + 2].isalnum():  # quotes twice, inside of others
+        twice = text.find(quote * 2, start + 1, start + _LONGEST_LITERAL)
+        if twice >= 0:
+            return Value(start + 1, twice, True)
     line = text.find("\n", start, end)
     return Value(start, end if line < 0 else line, True)
+
+
+def _find_rare(text: str, at: int) -> Value | None:
+    """A literal in PostgreSQL's dollars, or in the quotes of one's choice of Oracle."""
+    dollars = _DOLLARS.match(text, at)
+    if dollars is not None:
+        end = text.find(dollars[0], dollars.end(), dollars.end() + _LONGEST_LITERAL)
+        return Value(dollars.end(), end, True) if end > dollars.end() else None
+    oracle = _ORACLE.match(text, at)
+    if oracle is None:
+        return None
+    start = oracle.end() - 1
+    closing = {"[": "]", "(": ")", "{": "}", "<": ">"}.get(oracle[1], oracle[1]) + "'"
+    end = text.find(closing, start + 1, start + _LONGEST_LITERAL)
+    return Value(start, end + 1 if end >= 0 else len(text), True)
+
+
+def find_scalar(text: str, at: int) -> Value | None:
+    """The lines of YAML's `key: |` and `key: >`, whose value begins at a place."""
+    opening = _SCALAR.match(text, at)
+    if opening is None:
+        return None
+    begin = text.rfind("\n", max(0, at - 400), at) + 1
+    least = len(text[begin:at]) - len(text[begin:at].lstrip(" -")) + 1
+    start, end = 0, opening.end()
+    line = _LINE.match(text, end)
+    while line is not None and line.start() < len(text):
+        if line[2].strip():
+            if len(line[1]) < least:
+                break
+            if not start:
+                least, start = len(line[1]), line.start(2)
+            end = line.end(2)
+        line = _LINE.match(text, line.end())
+    return Value(start, end, False) if start else None
+
+
+def after_tags(text: str, at: int) -> int:
+    """Where a value of YAML begins that has an anchor or a type before it."""
+    tag = _YAML.match(text, at)
+    return tag.end() if tag is not None else at
 
 
 def find_value(text: str, at: int) -> Value | None:
