@@ -51,9 +51,20 @@ def _column_lineage(draw: st.DrawFn) -> dict[str, Any]:
     return facet(fields=fields, **({"dataset": whole} if whole else {}))
 
 
+@st.composite
+def _explicit_lineage(draw: st.DrawFn) -> dict[str, Any]:
+    sources = [{"namespace": space, "name": name, "type": "DATASET"}
+               for space, name in draw(st.lists(_names, max_size=2))]  # fmt: skip
+    told = draw(st.dictionaries(st.sampled_from(FIELDS), _inputs(), max_size=1))
+    fields = {name: {"inputs": [{**one, "type": "DATASET"} for one in inputs]}
+              for name, inputs in told.items()}  # fmt: skip
+    return facet(fields=fields, **({"inputs": sources} if draw(st.booleans()) else {}))
+
+
 _facets: dict[str, st.SearchStrategy[Any]] = {
     "schema": _fields.map(lambda names: schema(*names)),
     "columnLineage": _column_lineage(),
+    "lineage": _explicit_lineage(),
     "symlinks": st.lists(_names, max_size=2).map(lambda names: symlinks(*names)),
     "documentation": _words.map(lambda word: facet(description=word)),
     "dataSource": st.tuples(_words, _words).map(lambda t: facet(name=t[0], uri=f"db://{t[1]}")),

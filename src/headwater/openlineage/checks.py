@@ -19,6 +19,7 @@ from headwater.openlineage.facets import (
     ColumnLineageFacet,
     InputField,
     LifecycleFacet,
+    LineageFacet,
     ParentFacet,
     SchemaFacet,
     SymlinksFacet,
@@ -72,6 +73,8 @@ def _check_schema(part: DatasetPart) -> None:
 
 
 def _check_lineage(part: DatasetPart) -> None:
+    if "lineage" in part.facets:
+        _check_explicit_lineage(part)
     facet: ColumnLineageFacet | None = read_strictly(part.facets, "columnLineage", part.where)
     if facet is None:
         return
@@ -89,6 +92,24 @@ def _check_lineage(part: DatasetPart) -> None:
                 _check_input(given, f"{where}.fields.{field}.inputFields")
     for given in facet.dataset or ():
         _check_input(given, f"{where}.dataset")
+
+
+def _check_explicit_lineage(part: DatasetPart) -> None:
+    facet: LineageFacet | None = read_strictly(part.facets, "lineage", part.where)
+    if facet is None:
+        return
+    where = f"{part.where}.facets.lineage"
+    fields = (facet.fields or {}).items()
+    for name, _ in fields:
+        check_text(name, f"{where}.fields", MAX_FIELD)
+    for given in [*(facet.inputs or ()), *(one for _, f in fields for one in f.inputs or ())]:
+        for text, limit, what in (
+            (given.namespace, MAX_NAME, "namespace"),
+            (given.name, MAX_NAME, "name"),
+            (given.field, MAX_FIELD, "field"),
+        ):
+            if text is not None:
+                check_text(text, f"{where}.inputs.{what}", limit)
 
 
 def _check_input(given: InputField, where: str) -> None:

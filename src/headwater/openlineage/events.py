@@ -52,8 +52,9 @@ class Body(Struct, rename="camel"):
 class DatasetPart(Struct, frozen=True):
     """What an event says of one dataset; `own` are its input or output facets.
 
-    `schema` and `lineage` are digests of those two facets, where they say something: what
-    was seen before need not be read again. `source` is where its data source facet puts it.
+    `schema` and `lineage` are digests of the schema, and of `columnLineage` and `lineage`
+    together, where they say something: what was seen before need not be read again. `source`
+    is where its data source facet puts it.
     """
 
     namespace: str
@@ -224,7 +225,7 @@ def _part(dataset: _Dataset, where: str) -> DatasetPart:
         _facets(own, f"{where}.inputFacets or outputFacets") if own else _EMPTY,
         where,
         _digest(dataset.facets, "schema"),
-        _digest(dataset.facets, "columnLineage"),
+        _lineage_digest(dataset.facets),
         _source(dataset.facets or _EMPTY),
         text_of(dataset.facets or _EMPTY, "dataSource", "uri"),
     )
@@ -234,6 +235,11 @@ def _source(facets: Facets) -> str | None:
     """The name of the data source; none where it is too long for one."""
     name = text_of(facets, "dataSource", "name")
     return name if name and len(name.encode()) <= 2 * MAX_NAME else None
+
+
+def _lineage_digest(facets: Facets | None) -> bytes | None:
+    columns, explicit = _digest(facets, "columnLineage"), _digest(facets, "lineage")
+    return columns if explicit is None else xxh3_128_digest((columns or b"") + b"+" + explicit)
 
 
 def _digest(facets: Facets | None, name: str) -> bytes | None:

@@ -1,10 +1,10 @@
 """The OpenLineage facets that mean something to the server, and how each is read.
 
 Facets travel as raw JSON and are kept as they came. Those that shape the graph (schema,
-columnLineage, symlinks, parent) must be well formed; the others are read leniently.
+columnLineage, lineage, symlinks, parent) must be well formed; the others are read leniently.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -64,6 +64,30 @@ class ColumnLineageFacet(Struct):
 
     fields: dict[str, FieldLineage] | None = None
     dataset: list[InputField] | None = None
+
+
+class LineageInput(Struct):
+    """A source in a `lineage` facet: a dataset, a field of one, or a job."""
+
+    type: str | None = None
+    namespace: str | None = None
+    name: str | None = None
+    field: str | None = None
+    transformations: list[Transformation] | None = None
+
+
+class _LineageField(Struct):
+    inputs: list[LineageInput] | None = None
+
+
+class LineageFacet(Struct):
+    """`lineage` of a dataset: what feeds it and its fields; no inputs at all is a statement, too.
+
+    The job facet of the same name has one such entry for each dataset that the job writes.
+    """
+
+    inputs: list[LineageInput] | None = None
+    fields: dict[str, _LineageField] | None = None
 
 
 class Identifier(Struct):
@@ -172,6 +196,7 @@ _LENIENT: dict[str, msgspec.json.Decoder[Any]] = {
 _STRICT: dict[str, msgspec.json.Decoder[Any]] = {
     "schema": msgspec.json.Decoder(SchemaFacet),
     "columnLineage": msgspec.json.Decoder(ColumnLineageFacet),
+    "lineage": msgspec.json.Decoder(LineageFacet),
     "symlinks": msgspec.json.Decoder(SymlinksFacet),
     "parent": msgspec.json.Decoder(ParentFacet),
     "headwater_lease": msgspec.json.Decoder(LeaseFacet),
@@ -192,6 +217,39 @@ def read_strictly(facets: Facets, name: str, where: str) -> Any:
     except _UNREADABLE as error:
         what, _, path = str(error).partition(" - at `$")
         raise EventRejected(f"{where}.facets.{name}{path.rstrip('`')}", what) from None
+
+
+WHOLE = ""  # stands among the fields of a dataset for the dataset itself
+
+
+def read_lineage(facets: Facets, where: str) -> ColumnLineageFacet:
+    """What `columnLineage` and `lineage` tell together; `WHOLE` has the datasets that feed it.
+
+    Raises: EventRejected.
+    """
+    told: ColumnLineageFacet = read_strictly(facets, "columnLineage", where) or ColumnLineageFacet()
+    explicit: LineageFacet | None = read_strictly(facets, "lineage", where)
+    if explicit is None:
+        return told
+    fields, dataset = {**(told.fields or {})}, [*(told.dataset or ())]
+    dataset += _input_fields(one for one in explicit.inputs or () if one.field)
+    if explicit.inputs is not None:
+        fields[WHOLE] = FieldLineage(_input_fields(one for one in explicit.inputs if not one.field))
+    for name, field in (explicit.fields or {}).items():
+        known = fields.get(name, FieldLineage())
+        given = [*(known.input_fields or ()), *_input_fields(field.inputs or ())]
+        fields[name] = FieldLineage(
+            given, known.transformation_description, known.transformation_type
+        )
+    return ColumnLineageFacet(fields, dataset)
+
+
+def _input_fields(inputs: Iterable[LineageInput]) -> list[InputField]:
+    return [
+        InputField(one.namespace, one.name, one.field or WHOLE, one.transformations)
+        for one in inputs
+        if one.namespace and one.name and (one.type or "DATASET").upper() == "DATASET"
+    ]
 
 
 def read_leniently(facets: Facets, name: str) -> Any:

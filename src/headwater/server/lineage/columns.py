@@ -8,7 +8,7 @@ schema may list only some of the columns.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from headwater.server.lineage.mappings import mappings_into, mappings_out_of
+from headwater.server.lineage.mappings import datasets_read, mappings_into, mappings_out_of
 from headwater.server.lineage.schemas import dropped_columns, schemas_of
 from headwater.server.lineage.view import IndexedMapping, Schema, StoreView
 from headwater.server.store.contents import Input, Output
@@ -37,6 +37,7 @@ class ColumnWalk:
         self._dropped: dict[int, set[str]] = {}
         self._writers: dict[int, list[tuple[int, int]]] = {}
         self._readers: dict[int, list[tuple[int, int, int]]] = {}
+        self._reads: dict[int, set[int]] = {}  # job → what it reads
 
     def upstream(self, start: Iterable[Column], depth: int) -> None:
         """Follow columns to what they come from."""
@@ -77,7 +78,7 @@ class ColumnWalk:
             return
         for given, told in self._inputs(mapping, output):
             origin = (self._roots[given.dataset], given.field)
-            if self._has(origin):
+            if self._is_read(given.dataset, job, column[0]) and self._has(origin):
                 self._step(column, origin, Step(given, told, job))
                 found[origin] = None
 
@@ -89,7 +90,11 @@ class ColumnWalk:
         target: int,
         found: dict[Column, None],
     ) -> None:
-        members = [dataset for dataset in mapping.inputs if self._roots[dataset] == column[0]]
+        members = [
+            dataset
+            for dataset in mapping.inputs
+            if self._roots[dataset] == column[0] and self._is_read(dataset, job, target)
+        ]
         whole = [
             g for dataset in members for g in mapping.whole.get(dataset, {}).get(column[1], ())
         ]
@@ -146,17 +151,30 @@ class ColumnWalk:
 
     def _load_writers(self, new: list[int]) -> None:
         self._writers.update({root: [] for root in new})
-        for root, mapping, job in mappings_into(self._view, new):
+        rows = mappings_into(self._view, new)
+        for root, mapping, job in rows:
             self._writers[root].append((mapping, job))
+        self._load_reads({row[2] for row in rows})
 
     def _read_by(self, roots: set[int]) -> dict[int, IndexedMapping]:
         new = [root for root in roots if root not in self._readers]
         self._readers.update({root: [] for root in new})
-        for root, mapping, job, target in mappings_out_of(self._view, new) if new else ():
+        rows = mappings_out_of(self._view, new) if new else []
+        for root, mapping, job, target in rows:
             self._readers[root].append((mapping, job, target))
+        self._load_reads({row[2] for row in rows})
         used = {m for root in roots for m, _, _ in self._readers[root]}
         targets = {t for root in roots for _, _, t in self._readers[root]}
         return self._known(used, roots | targets)
+
+    def _load_reads(self, jobs: set[int]) -> None:
+        new = jobs - self._reads.keys() - {0}
+        if new:
+            self._reads |= datasets_read(self._view, new)
+
+    def _is_read(self, dataset: int, job: int, target: int) -> bool:
+        """Whether a job that writes a dataset also reads another; what depends on itself, is."""
+        return job == 0 or dataset in self._reads[job] or self._roots[dataset] == target
 
     def _known(self, mappings: set[int], roots: set[int]) -> dict[int, IndexedMapping]:
         """Mappings, with the roots and schemas of every dataset in them at hand."""

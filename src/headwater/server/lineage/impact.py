@@ -2,7 +2,7 @@
 
 Distance counts jobs. What data flows into is DIRECT; what it only decides about, by a filter,
 a join or a sort, is INDIRECT. Between datasets the columns tell which; where none are known
-the data is taken to flow.
+the data is taken to flow. A job leads from an input only to the outputs that depend on it.
 """
 
 from collections.abc import Iterable
@@ -16,6 +16,11 @@ from headwater.openlineage.graph import Way
 from headwater.openlineage.names import FieldName, JobName, NodeId, NodeKind
 from headwater.server.lineage import datasets, jobs
 from headwater.server.lineage.columns import Column, ColumnWalk, Step
+from headwater.server.lineage.dependencies import (
+    Dependencies,
+    declared_inputs,
+    declared_outputs,
+)
 from headwater.server.lineage.facets import FacetBook, Wanted, dataset_facets, job_facets
 from headwater.server.lineage.runs import latest_rows
 from headwater.server.lineage.view import StoreView, moment, uuid_text
@@ -69,7 +74,7 @@ def reached(view: StoreView, node: NodeId, way: Way, depth: int) -> list[Item] |
         root = view.find_dataset(node)
         if root is None:
             return None
-        walk.from_datasets({root}, depth)
+        walk.from_dataset(root, depth)
     return _Teller(view, walk).nodes(_kinds(view, walk, depth))
 
 
@@ -79,8 +84,8 @@ class _Directed(Walk):
     def __init__(self, view: StoreView, way: Way) -> None:
         super().__init__(view)
         self.way = way
-        down = way is Way.DOWNSTREAM
-        self._enters, self._leaves = (INPUT, OUTPUT) if down else (OUTPUT, INPUT)
+        self._is_down = way is Way.DOWNSTREAM
+        self._dependencies = Dependencies(self)
         self.start: set[int] = set()
         self.jobs: dict[int, int] = {}
         self.reached: dict[int, int] = {}
@@ -88,38 +93,50 @@ class _Directed(Walk):
 
     def from_job(self, job: int, depth: int) -> None:
         """Follow what a job writes, or reads."""
-        self.take({job})
-        self.start = {*self._far_side(job)}
+        self._take_new({job})
+        self.start = {*(self.outputs if self._is_down else self.inputs)[job]}
         for root in self.start:
             self.reached[root] = 1
             self.via[root] = {job}
-        self._follow(self.start, depth, 1, {job})
+        self._follow(depth, 1)
+        self.jobs.pop(job, None)
 
-    def from_datasets(self, roots: set[int], depth: int) -> None:
-        """Follow datasets."""
-        self.start = roots
-        self._follow(roots, depth, 0, set())
+    def from_dataset(self, root: int, depth: int) -> None:
+        """Follow a dataset."""
+        self.start = {root}
+        self._follow(depth, 0)
+        self.reached.pop(root, None)
 
-    def _far_side(self, job: int) -> set[int]:
-        return (self.outputs if self._leaves == OUTPUT else self.inputs)[job]
-
-    def _follow(self, level: set[int], depth: int, done: int, seen: set[int]) -> None:
-        known = {*level}
+    def _follow(self, depth: int, done: int) -> None:
+        """Go on from the start, a job at a time; a job may be passed again from another input."""
+        known, level = {*self.start}, self.start
         for distance in range(done + 1, depth + 1):
-            found = self.jobs_of(level, self._enters) - seen
-            if not found:
-                return
-            seen |= found
-            self.take(found)
-            level = set()
+            found = self.jobs_of(level, INPUT if self._is_down else OUTPUT)
+            self._take_new(found - self.inputs.keys())
+            reached: set[int] = set()
             for job in found:
-                self.jobs[job] = distance
-                for root in self._far_side(job):
+                self.jobs.setdefault(job, distance)
+                for root in self._beyond(job, level):
                     self.via.setdefault(root, set()).add(job)
-                    if root not in known:
-                        known.add(root)
-                        level.add(root)
-                        self.reached[root] = distance
+                    reached.add(root)
+            declared = (declared_outputs if self._is_down else declared_inputs)(self.view, level)
+            level = (reached | declared) - known
+            if not level:
+                return
+            known |= level
+            self.reached |= dict.fromkeys(level, distance)
+
+    def _take_new(self, jobs: set[int]) -> None:
+        if jobs:
+            self.take(jobs)
+            self._dependencies.load(jobs)
+
+    def _beyond(self, job: int, level: set[int]) -> set[int]:
+        """What a job makes of some datasets, or makes them of."""
+        inputs_of = self._dependencies.inputs_of
+        if self._is_down:
+            return {root for root in self.outputs[job] if inputs_of(job, root) & level}
+        return {root for output in self.outputs[job] & level for root in inputs_of(job, output)}
 
 
 class _Columns:
@@ -197,7 +214,7 @@ class _Teller:
         """Jobs and datasets, nearest first."""
         walk = self._walk
         self._prepare({*walk.reached}, {*walk.jobs} | {j for v in walk.via.values() for j in v})
-        items = [self._dataset(r, None, d, kinds.get(r, DIRECT), walk.via[r])
+        items = [self._dataset(r, None, d, kinds.get(r, DIRECT), walk.via.get(r, set()))
                  for r, d in walk.reached.items()]  # fmt: skip
         items += [self._job(job, distance, kinds) for job, distance in walk.jobs.items()]
         return sorted(items, key=lambda item: (item.distance, item.type != "JOB", item.node_id))
@@ -227,7 +244,7 @@ class _Teller:
     def _job(self, job: int, distance: int, kinds: dict[int, str]) -> Item:
         row, walk = self._jobs[job], self._walk
         side = walk.outputs if walk.way is Way.DOWNSTREAM else walk.inputs
-        led = {kinds.get(root, DIRECT) for root in side[job]} or {DIRECT}
+        led = {kinds.get(r, DIRECT) for r in side[job] & walk.reached.keys()} or {DIRECT}
         near = walk.inputs if walk.way is Way.DOWNSTREAM else walk.outputs
         via = {v for root in near[job] for v in walk.via.get(root, ()) if v != job}
         owners = _owner_names(self._book.get(_job_owners(row)))

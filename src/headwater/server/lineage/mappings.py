@@ -1,7 +1,10 @@
 """The column mappings that hold at the moment of a view.
 
-A mapping belongs to the graph while the job that reported it still writes the dataset.
+A mapping belongs to the graph while the job that reported it still writes the dataset, and each of
+its inputs while the job still reads that (docs/adr/0046).
 """
+
+from collections.abc import Iterable
 
 from headwater.server.lineage.view import StoreView
 
@@ -37,3 +40,15 @@ def mappings_out_of(view: StoreView, roots: list[int]) -> list[tuple[int, int, i
     resolved = names.resolve({m: root for row in rows for m, root in (row[:2], row[2:4])})
     found = ((resolved[row[0]], row[4], row[5], resolved[row[2]]) for row in rows)
     return [*dict.fromkeys(found)]
+
+
+def datasets_read(view: StoreView, jobs: Iterable[int]) -> dict[int, set[int]]:
+    """The datasets that each of some jobs reads, by the names that were used."""
+    found: dict[int, set[int]] = {job: set() for job in jobs}
+    rows = view.session.all(
+        "SELECT job, dataset FROM edge WHERE job = ANY(?) AND io = 0 AND since <= ? AND until > ?",
+        [*found], view.at, view.at,
+    )  # fmt: skip
+    for job, dataset in rows:
+        found[job].add(dataset)
+    return found

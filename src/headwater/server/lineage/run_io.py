@@ -28,7 +28,8 @@ def io_rows(view: StoreView, runs: list[int]) -> list[IoRow]:
         "CASE io.io WHEN 1 THEN io.version ELSE (SELECT v.version FROM run_io v "
         "WHERE v.dataset = io.dataset AND v.io = 1 AND v.since <= io.since AND v.written >= 0 "
         "ORDER BY v.since DESC, v.version DESC LIMIT 1) END, io.own, io.since, io.last "
-        "FROM run_io io JOIN dataset d ON d.id = io.dataset WHERE io.run = ANY(?)", runs,
+        "FROM run_io io JOIN dataset d ON d.id = io.dataset WHERE io.run = ANY(?) "
+        "AND io.io IN (0, 1)", runs,
     )  # fmt: skip
     several = _several_names(view, {row[2] for row in rows if row[1] == INPUT})
     first = first_reads(

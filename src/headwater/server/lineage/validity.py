@@ -23,7 +23,11 @@ class Span(NamedTuple):
 
 
 Window = tuple[int, int]
-_SPANS = (("mapping_span", "mapping", ""), ("edge", "0", " AND io = 1"))
+_SPANS = (
+    ("mapping_span", "mapping", ""),
+    ("edge", "0", " AND io = 1"),
+    ("edge", "0", " AND io = 0"),
+)
 _WITHIN = "dataset = ANY(?) AND until > ? AND since <= ?"
 
 
@@ -38,7 +42,7 @@ class ValiditySpans:
             together.setdefault(root, []).append(member)
         self.members = {root: tuple(some) for root, some in together.items()}
         self._schemas = self._load_schemas(members, window)
-        self._mappings, self._edges = (
+        self._mappings, self._edges, self._reads = (
             self._load(
                 f"SELECT dataset, job, since, until, {column} FROM {table} WHERE {_WITHIN}{side}",
                 members, window,
@@ -78,6 +82,10 @@ class ValiditySpans:
                 found.append(_both(mapped, written or (-FOREVER, FOREVER)))
         since = min((s for s, _ in found), default=-FOREVER)
         until = max((u for _, u in found), default=FOREVER)
+        if job and origin[0] != to[0]:
+            reads = [self._stretch(self._reads.get((m, job), []), lambda _: True) for m in inputs]
+            since = max(since, min((r[0] for r in reads if r), default=since))
+            until = min(until, max((r[1] for r in reads if r), default=until))
         for root, name in (to, origin):
             lacking = self._without(root, name)
             since = max([since, *(s.until for s in lacking if s.until <= self._at)])

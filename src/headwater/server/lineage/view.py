@@ -10,7 +10,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Raw
 
-from headwater.openlineage.facets import Facets
+from headwater.openlineage.facets import WHOLE, Facets
 from headwater.openlineage.names import NodeId
 from headwater.openlineage.times import FOREVER
 from headwater.server.lineage.budget import Budget
@@ -19,7 +19,15 @@ from headwater.server.lineage.names import Names, PastNames
 from headwater.server.lineage.spelling import Spelling
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.compression import content_size
-from headwater.server.store.contents import Field, Input, Mapping, Step, read_fields, read_mapping
+from headwater.server.store.contents import (
+    Field,
+    Input,
+    Mapping,
+    Output,
+    Step,
+    read_fields,
+    read_mapping,
+)
 from headwater.server.store.database import Database, Session
 from headwater.server.store.log import each_body
 
@@ -53,10 +61,13 @@ def field_json(field: Field, tags: list[str]) -> dict[str, Any]:
 class IndexedMapping:
     """A column mapping that can be followed both ways."""
 
-    __slots__ = ("dataset", "fed_by", "inputs", "outputs", "size", "whole")
+    __slots__ = ("dataset", "fed_by", "inputs", "outputs", "size", "sources", "whole")
 
     def __init__(self, mapping: Mapping) -> None:
         outputs = [output._replace(inputs=_merge(output.inputs)) for output in mapping.outputs]
+        # The datasets that feed it as a whole; none where nothing is told of that.
+        self.sources = _sources(outputs)
+        outputs = [_of_fields(output) for output in outputs if output.field != WHOLE]
         self.outputs = {output.field: output for output in outputs}
         self.dataset = _merge(mapping.dataset)
         # Input dataset → field → output field → how it is fed.
@@ -71,12 +82,22 @@ class IndexedMapping:
             self.whole.setdefault(given.dataset, {}).setdefault(given.field, []).append(given)
         inputs = sum(len(output.inputs) for output in outputs)
         self.size = _FIELD * (len(outputs) + inputs + len(self.dataset) + 1)
-        self.inputs = self.fed_by.keys() | self.whole.keys()
+        self.inputs = self.fed_by.keys() | self.whole.keys() | (self.sources or set())
 
     def between(self, dataset: int, field: str, output: str) -> list[Input]:
         """Every way from a field of an input to a field of the output."""
         direct = self.fed_by.get(dataset, {}).get(field, {}).get(output, [])
         return direct + self.whole.get(dataset, {}).get(field, [])
+
+
+def _sources(outputs: list[Output]) -> set[int] | None:
+    given = [one for output in outputs for one in output.inputs if one.field == WHOLE]
+    is_told = bool(given) or any(output.field == WHOLE for output in outputs)
+    return {one.dataset for one in given} if is_told else None
+
+
+def _of_fields(output: Output) -> Output:
+    return output._replace(inputs=[given for given in output.inputs if given.field != WHOLE])
 
 
 def _merge(inputs: list[Input]) -> list[Input]:

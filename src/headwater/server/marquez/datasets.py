@@ -10,6 +10,7 @@ from headwater.openlineage.facets import Facets
 from headwater.openlineage.quality import ASSERTIONS
 from headwater.server.lineage.datasets import Row, Tags, rows_of
 from headwater.server.lineage.facets import FacetBook, dataset_facets
+from headwater.server.lineage.mappings import datasets_read
 from headwater.server.lineage.run_io import versions_at
 from headwater.server.lineage.schemas import schemas_of, unlisted_columns
 from headwater.server.lineage.view import (
@@ -81,7 +82,7 @@ def column_lineage(
 ) -> dict[int, list[ColumnLineage]]:
     """The inputs of the columns of datasets, as the jobs that write them tell."""
     rows = view.session.all(
-        "SELECT d.root, m.mapping, j.name, m.since, d.name FROM dataset d "
+        "SELECT d.root, m.mapping, j.name, m.since, d.name, m.job FROM dataset d "
         "JOIN mapping_span m ON m.dataset = d.id AND m.since <= ? AND m.until > ? "
         "LEFT JOIN job j ON j.id = m.job WHERE d.root = ANY(?) AND (m.job = 0 OR "
         "(NOT j.hidden AND EXISTS (SELECT 1 FROM edge e WHERE e.job = m.job AND e.io = 1 "
@@ -94,11 +95,11 @@ def column_lineage(
     names = {member: origin[1:] for member, origin in origins.items()}
     more = schemas_of(view, [*{origin[0] for origin in origins.values()} - schemas.keys()])
     schemas = {**schemas, **more}
-    ties = Counter(row[2:] for row in rows)
+    ties = Counter(row[2:5] for row in rows)
     rows.sort(
         key=lambda row: (
             row[2] or "", row[3], row[4],
-            _told(mappings[row[1]], names) if ties[row[2:]] > 1 else "",
+            _told(mappings[row[1]], names) if ties[row[2:5]] > 1 else "",
         )
     )  # fmt: skip
     found: dict[int, dict[str, ColumnLineage]] = {}
@@ -110,7 +111,8 @@ def column_lineage(
             return True
         return field in unlisted.get(root, ())
 
-    for root, mapping, *_ in rows:
+    reads = datasets_read(view, {row[5] for row in rows})
+    for root, mapping, *_, job in rows:
         for output in mappings[mapping].outputs.values():
             if not exists(root, output.field):
                 continue
@@ -122,6 +124,7 @@ def column_lineage(
                 InputFieldOf(*names[i.dataset], i.field, output.description, output.type)
                 for i in output.inputs
                 if exists(origins[i.dataset][0], i.field)
+                and (job == 0 or i.dataset in reads[job] or origins[i.dataset][0] == root)
             ]
             if column.input_fields:  # of another mapping; there may be tens of thousands
                 known = {msgspec.structs.astuple(one) for one in column.input_fields}

@@ -8,7 +8,7 @@ from headwater.openlineage.events import Event
 from headwater.openlineage.facets import is_streaming, text_of
 from headwater.openlineage.lifecycle import RunState
 from headwater.server.store.aliases import AliasRules
-from headwater.server.store.apply_datasets import DatasetApplier, renamed
+from headwater.server.store.apply_datasets import DatasetApplier, EventFacts, renamed
 from headwater.server.store.apply_runs import RunApplier
 from headwater.server.store.edges import update_edges
 from headwater.server.store.facet_tags import JOB, record_tags
@@ -36,7 +36,7 @@ class Applier:
     def _apply(self, event: Event, seq: int, received: int) -> tuple[int | None, int | None]:
         stamp = (event.time, event.tie, seq)
         if event.dataset is not None:
-            self._datasets.apply(event, [event.dataset], DECLARED, stamp, None, None, {})
+            self._datasets.apply(event, [event.dataset], DECLARED, stamp, None, None, EventFacts())
             return None, None
         assert event.job is not None  # noqa: S101 -- read_event sees to it
         job = self.unit.job(*event.job, event.time)
@@ -44,12 +44,13 @@ class Applier:
         record_tags(self.unit, JOB, job.id, event.job_facets, job.facets, stamp)
         run = self._runs.apply(job, event, stamp, received)
         home = self.unit.job_row(run.job)
-        schemas: dict[int, int] = {}
+        facts = EventFacts()
         read = [*event.inputs, *renamed(event)]
         changes = [
-            self._datasets.apply(event, read, INPUT, stamp, job, run, schemas),
-            self._datasets.apply(event, event.outputs, OUTPUT, stamp, job, run, schemas),
+            self._datasets.apply(event, read, INPUT, stamp, job, run, facts),
+            self._datasets.apply(event, event.outputs, OUTPUT, stamp, job, run, facts),
         ]
+        changes[0] = self._datasets.apply_mapped(facts, changes[0], run, stamp)
         self._runs.speak(run, event)
         for change in changes:
             update_edges(self.unit, home, run, change)

@@ -28,7 +28,7 @@ from headwater.server.store.rows import (
     version_of,
 )
 from headwater.server.store.spans import SCHEMAS
-from headwater.server.store.tables import INPUT, OUTPUT
+from headwater.server.store.tables import INPUT, MAPPED, OUTPUT
 from headwater.server.store.unit import Unit
 from headwater.server.store.written import PROGRESS, UNKNOWN, WRITTEN, reports_data
 
@@ -36,6 +36,20 @@ NO_RUN = 0  # the run of versions that dataset events tell
 # What makes a dataset event a version of its dataset, beside a schema.
 _VERSION_FACETS = {"version", "datasetVersion", "lifecycleStateChange"}
 _EARLIER = "UPDATE run_io SET since = ? WHERE run = ? AND io = ? AND dataset = ? AND schema = ?"
+
+
+_NOTHING = DatasetPart("", "", {}, {}, "")
+
+
+class EventFacts:
+    """What an event tells of its datasets: schemas, which it reads, and which feed its outputs."""
+
+    __slots__ = ("inputs", "mapped", "schemas")
+
+    def __init__(self) -> None:
+        self.schemas: dict[int, int] = {}
+        self.inputs: set[int] = set()
+        self.mapped: set[int] = set()
 
 
 class DatasetApplier:
@@ -52,12 +66,9 @@ class DatasetApplier:
         stamp: Stamp,
         job: JobRow | None,
         run: RunRow | None,
-        schemas: dict[int, int],
+        facts: EventFacts,
     ) -> Change:
-        """Apply the datasets of one side of an event; tell what that changed of its run.
-
-        `schemas` collects those that the event tells.
-        """
+        """Apply the datasets of one side of an event; tell what that changed of its run."""
         before = None if run is None else run.in_since if io == INPUT else run.out_since
         named: dict[int, int] = {}
         renamed = False
@@ -67,11 +78,14 @@ class DatasetApplier:
             schema = schema_id(self.unit, part)
             mapping = mapping_id(self.unit, part, self._resolver(event.time)) if io else None
             if schema is not None:
-                schemas[row.id] = schema
+                facts.schemas[row.id] = schema
+            if io == INPUT:
+                facts.inputs.add(row.id)
             if mapping is not None:
+                facts.mapped.update(set(self.unit.mapping_inputs[mapping]) - {row.id})
                 self.unit.see(self.unit.mapping_inputs[mapping], event.time)
                 resolve = self._resolver(event.time)
-                note_mapped_fields(self.unit, part, row.id, schemas, resolve)
+                note_mapped_fields(self.unit, part, row.id, facts.schemas, resolve)
             if ASSERTIONS in part.own or ASSERTIONS in part.facets:
                 record_checks(self.unit, row.id, job.id if job else 0, part, stamp)
             known = touched.get(row.id, (None, None))
@@ -86,6 +100,16 @@ class DatasetApplier:
         for dataset, (schema, mapping) in touched.items():
             self._touch(dataset, io, stamp, job, run, schema, mapping)
         return Change(io, named, renamed, before)
+
+    def apply_mapped(self, facts: EventFacts, change: Change, run: RunRow, stamp: Stamp) -> Change:
+        """Note that the run read what only the lineage of its outputs names as their source."""
+        renamed = change.renamed
+        for dataset in facts.mapped - facts.inputs:
+            is_new, is_earlier = self._io(run, MAPPED, dataset, 0, _NOTHING, stamp)
+            if is_new or is_earlier:
+                change.named[dataset] = stamp[0]
+            renamed = renamed or is_earlier
+        return change._replace(renamed=renamed)
 
     def _dataset(self, part: DatasetPart, io: int, stamp: Stamp) -> DatasetRow:
         facets, namespace = part.facets, self.rules.resolve(part.namespace)
@@ -131,8 +155,9 @@ class DatasetApplier:
         """Note that the run named a dataset; whether that is new, whether earlier than known."""
         ios, time = self.unit.ios(run.id), stamp[0]
         named = self.unit.named(run.id)
-        before = named.get((io, dataset))
-        named[io, dataset] = time if before is None else min(time, before)
+        side = INPUT if io == MAPPED else io
+        before = named.get((side, dataset))
+        named[side, dataset] = time if before is None else min(time, before)
         row = ios.get((io, dataset, schema))
         if row is None:
             row = ios[io, dataset, schema] = RunIoRow(run.id, io, dataset, schema, time, time)

@@ -20,7 +20,7 @@ from headwater.server.store.mapping_spans import regroup_mappings
 from headwater.server.store.rows import NEVER, JobRow, RunRow, Stamp, hear, is_latest
 from headwater.server.store.run_states import LAPSE, report_state, settle_state
 from headwater.server.store.run_trees import end_above
-from headwater.server.store.tables import INPUT, OUTPUT
+from headwater.server.store.tables import INPUT, MAPPED, OUTPUT
 from headwater.server.store.unit import Unit
 from headwater.server.store.written import PROGRESS, note_progress, settle_written
 
@@ -181,8 +181,8 @@ class RunApplier:
         """Work out since when the run speaks for its job's inputs, and for its outputs."""
         ios = self.unit.ios(run.id)
         named: list[int | None] = [
-            min((row.since for key, row in ios.items() if key[0] == io), default=None)
-            for io in (INPUT, OUTPUT)
+            min((row.since for key, row in ios.items() if key[0] in io), default=None)
+            for io in ((INPUT, MAPPED), (OUTPUT,))
         ]
         ended = run.ended_at if run.state == RunState.COMPLETED else None
         if run.state == DECLARATION:
@@ -193,7 +193,7 @@ class RunApplier:
 
     def version(self, job: JobRow, run: RunRow) -> bytes:
         """A digest of what the run read and wrote: runs with one digest are one job version."""
-        told = {(io, dataset) for io, dataset, _ in self.unit.ios(run.id)}
+        told = {(io, dataset) for io, dataset, _ in self.unit.ios(run.id) if io != MAPPED}
         names = sorted(
             (io, self.unit.namespace_name(row.namespace), row.name)
             for io, row in ((io, self.unit.dataset_rows([number])[0]) for io, number in told)

@@ -16,6 +16,7 @@ from headwater.openlineage.facets import (
     SchemaFacet,
     Transformation,
     flat_fields,
+    read_lineage,
     read_strictly,
 )
 from headwater.server.store.compression import compress, decompress
@@ -163,7 +164,7 @@ def mapping_id(unit: Unit, part: DatasetPart, resolve: Resolve) -> int | None:
     seen = ("lineage facet", part.lineage)
     known = unit.contents.get(seen)
     if known is None:
-        facet: ColumnLineageFacet = read_strictly(part.facets, "columnLineage", part.where)
+        facet = read_lineage(part.facets, part.where)
         known = unit.contents[seen] = _keep_mapping(unit, _mapping(facet, resolve))
     return known
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from headwater.openlineage.times import FOREVER
 from headwater.server.store.feed import EDGE_ADDED, EDGE_REMOVED
 from headwater.server.store.rows import JobRow, RunRow, group_of
-from headwater.server.store.tables import INPUT, OUTPUT, insert
+from headwater.server.store.tables import INPUT, MAPPED, OUTPUT, insert
 from headwater.server.store.unit import Unit
 
 _INSERT = insert("edge")
@@ -197,8 +197,9 @@ class _Named:
 
     def __init__(self, unit: Unit, io: int, speakers: list[_Speaker]) -> None:
         rows = unit.session.all(
-            "SELECT run, dataset, min(since) FROM run_io WHERE run = ANY(?) AND io = ? "
-            "GROUP BY run, dataset", [speaker.run for speaker in speakers], io,
+            "SELECT run, dataset, min(since) FROM run_io WHERE run = ANY(?) AND io IN (?, ?) "
+            "GROUP BY run, dataset",
+            [speaker.run for speaker in speakers], io, MAPPED if io == INPUT else io,
         )  # fmt: skip
         self._by_run: dict[int, dict[int, int]] = {}
         for run, dataset, since in rows:

@@ -5,7 +5,7 @@ whole schema of what they read and write: other columns are internal to a job, a
 """
 
 from headwater.openlineage.events import DatasetPart
-from headwater.openlineage.facets import ColumnLineageFacet, read_strictly, text_of
+from headwater.openlineage.facets import WHOLE, read_lineage, text_of
 from headwater.server.store.contents import Resolve, field_ids, schema_names
 from headwater.server.store.unit import Unit
 
@@ -24,11 +24,12 @@ def note_mapped_fields(
     unit.contents[seen] = 1
     if (text_of(part.facets, "columnLineage", "_producer") or "").startswith(_OURS):
         return
-    facet: ColumnLineageFacet = read_strictly(part.facets, "columnLineage", part.where)
+    facet = read_lineage(part.facets, part.where)
     named = {(dataset, field) for field in facet.fields or ()}
     told = [given for field in (facet.fields or {}).values() for given in field.input_fields or ()]
     named |= {(resolve(given), given.field) for given in [*told, *(facet.dataset or ())]}
     listed = {number: schema_names(unit, schema) for number, schema in schemas.items()}
+    named = {one for one in named if one[1] != WHOLE}
     loose = sorted(one for one in named if one[1] not in listed.get(one[0], ()))
     numbers = field_ids(unit, [field for _, field in loose])
     for (target, _), number in zip(loose, numbers, strict=True):

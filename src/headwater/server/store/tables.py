@@ -10,6 +10,7 @@ from msgspec import Struct
 from headwater.server.store.rows import DatasetRow, JobRow, RunIoRow, RunRow
 
 INPUT, OUTPUT, DECLARED = 0, 1, 2  # of an event's dataset: read, written, or simply described
+MAPPED = 3  # read as the lineage facets of an output tell, and not named as an input
 
 
 class Table(NamedTuple):

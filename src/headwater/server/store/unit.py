@@ -14,7 +14,7 @@ from headwater.server.store.feed import Feed, pack_entries
 from headwater.server.store.log import Compressor
 from headwater.server.store.migrate import check_version
 from headwater.server.store.rows import NEVER, DatasetRow, JobRow, RunIoRow, RunRow
-from headwater.server.store.tables import add, insert, upsert
+from headwater.server.store.tables import INPUT, MAPPED, add, insert, upsert
 
 _MOST = 6_000  # rows of a kind kept at hand
 _COUNTED = (
@@ -326,7 +326,8 @@ class Unit:
         if known is None:
             known = self.run_named[run] = {}
             for (io, dataset, _), row in self.ios(run).items():
-                known[io, dataset] = min(row.since, known.get((io, dataset), row.since))
+                key = INPUT if io == MAPPED else io, dataset
+                known[key] = min(row.since, known.get(key, row.since))
         return known
 
     def source(self, name: str, url: str | None, time: int) -> None:

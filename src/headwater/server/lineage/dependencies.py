@@ -1,0 +1,68 @@
+"""On which of a job's inputs each of its outputs depends (docs/adr/0046).
+
+On those that its column lineage or its `lineage` facet names; where neither says anything, on all.
+"""
+
+from headwater.server.lineage.mappings import datasets_read
+from headwater.server.lineage.view import StoreView
+from headwater.server.lineage.walk import Walk
+
+_WRITTEN = (
+    "SELECT o.job, d.id, d.root, m.mapping FROM edge o "
+    "JOIN mapping_span m ON m.dataset = o.dataset AND m.job = o.job AND m.since <= ? "
+    "AND m.until > ? JOIN dataset d ON d.id = o.dataset "
+    "WHERE o.job = ANY(?) AND o.io = 1 AND o.since <= ? AND o.until > ?"
+)
+# Lineage that dataset events tell is of no job.
+_DECLARED = (
+    "SELECT DISTINCT m.dataset FROM mapping_input i JOIN mapping_span m ON m.mapping = i.mapping "
+    "AND m.job = 0 AND m.since <= ? AND m.until > ? WHERE i.dataset = ANY(?)"
+)
+_DECLARING = (
+    "SELECT mapping FROM mapping_span WHERE dataset = ANY(?) AND job = 0 "
+    "AND since <= ? AND until > ?"
+)
+
+
+class Dependencies:
+    """The inputs of the outputs of the jobs of a walk, as far as they were loaded."""
+
+    def __init__(self, walk: Walk) -> None:
+        self._walk, self._view = walk, walk.view
+        self._named: dict[tuple[int, int], set[int]] = {}
+
+    def load(self, jobs: set[int]) -> None:
+        """Have the dependencies of some jobs at hand."""
+        view, at = self._view, self._view.at
+        rows = view.session.all(_WRITTEN, at, at, [*jobs], at, at)
+        reads = datasets_read(view, {row[0] for row in rows})
+        outputs = view.names.resolve({row[1]: row[2] for row in rows})
+        mappings = view.mappings({row[3] for row in rows})
+        roots = view.names.roots({d for mapping in mappings.values() for d in mapping.inputs})
+        for job, output, _, mapping in rows:
+            named = mappings[mapping].inputs & reads[job]
+            if named or mappings[mapping].sources is not None:
+                known = self._named.setdefault((job, outputs[output]), set())
+                known.update(roots[dataset] for dataset in named)
+
+    def inputs_of(self, job: int, output: int) -> set[int]:
+        """What an output depends on."""
+        named = self._named.get((job, output))
+        return self._walk.inputs[job] if named is None else named
+
+
+def declared_outputs(view: StoreView, roots: set[int]) -> set[int]:
+    """The datasets that depend on some by lineage of no job."""
+    rows = view.session.all(_DECLARED, view.at, view.at, [*view.names.members(roots)])
+    return _shown(view, {row[0] for row in rows})
+
+
+def declared_inputs(view: StoreView, roots: set[int]) -> set[int]:
+    """The datasets that some depend on by lineage of no job."""
+    rows = view.session.all(_DECLARING, [*view.names.members(roots)], view.at, view.at)
+    mappings = view.mappings({row[0] for row in rows}).values()
+    return _shown(view, {dataset for mapping in mappings for dataset in mapping.inputs})
+
+
+def _shown(view: StoreView, members: set[int]) -> set[int]:
+    return {*view.names.shown(members).values()} if members else set()
