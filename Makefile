@@ -116,6 +116,10 @@ PYTHONS ?=
 pythons: dist ## Install the wheel and run the demo with each Python found (or PYTHONS="…"), with a table
 	$(BIN)/python tools/pythons.py $(PYTHONS)
 
+.PHONY: producers
+producers: $(STAMP) ## Run dbt, Airflow and OpenLineage's Spark listener against a server, with a table
+	$(BIN)/python tools/producers.py
+
 REV ?= HEAD~1
 .PHONY: compare
 compare: $(STAMP) ## Measure the lineage server beside its version at REV, in one run

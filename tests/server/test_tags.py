@@ -25,7 +25,7 @@ def _field_tags(api: Api, name: str = "t") -> dict[str, list[str]]:
 
 
 def test_tags_of_a_dataset_and_its_columns(api: Api) -> None:
-    told = _tags("gold", ("owner", "sales", None), ("pii", "true", "email"))
+    told = _tags(("gold", "gold", None), ("owner", "sales", None), ("pii", "true", "email"))
     api.send(dataset_event(1, dataset("t", schema=schema("id", "email"), tags=told)))
     assert api.dataset("t")["tags"] == ["gold", "owner:sales"]
     assert _field_tags(api) == {"id": [], "email": ["pii"]}

@@ -33,7 +33,7 @@ _decode = msgspec.json.Decoder(_Facet).decode
 
 
 def read_tags(raw: Raw | bytes | None) -> set[FieldTag]:
-    """The tags of a facet: `key` where its value is true or empty, otherwise `key:value`."""
+    """The tags of a facet: `key:value`, or `key` where its value is true, empty or the same."""
     if raw is None or is_absent(raw):
         return set()
     try:
@@ -45,6 +45,7 @@ def read_tags(raw: Raw | bytes | None) -> set[FieldTag]:
 
 
 def _text(tag: _Tag) -> str:
-    if tag.value is None or str(tag.value).lower() in ("", "true"):
+    value = "" if tag.value is None else str(tag.value)
+    if value.lower() in ("", "true") or value == tag.key:
         return tag.key
-    return f"{tag.key}:{tag.value}"
+    return f"{tag.key}:{value}"

@@ -1,0 +1,1 @@
+select id, price, supplier from {{ ref("raw_orders") }}

@@ -1,0 +1,1 @@
+select supplier, sum(price) as total from {{ ref("orders") }} group by supplier
