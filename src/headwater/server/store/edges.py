@@ -42,7 +42,8 @@ def update_edges(unit: Unit, job: JobRow, run: RunRow, change: Change) -> None:
         return
     current, current_since, seen = _current(job, change.io)
     starts = set(change.named.values())
-    if not change.renamed and since is not None:
+    is_awaited = (job.id, change.io) in unit.rebuilds
+    if not change.renamed and since is not None and not is_awaited:
         is_together = current is not None and unit.run_row(current).group == run.group
         # At the very moment of another change there may be an edge to join with.
         if is_together and since == change.before and min(starts, default=FOREVER) > seen:
@@ -56,12 +57,12 @@ def update_edges(unit: Unit, job: JobRow, run: RunRow, change: Change) -> None:
             elif not _spoke_before(unit, job, change.io, run):
                 _replace(unit, job, change.io, set(change.named), since)
             else:
-                _rebuild(unit, job, change.io, since)
+                _rebuild_later(unit, job, change.io, since)
                 return
             _speak(job, change.io, run.id, since, since)
             return
     times = [*starts, *(t for t in (since, change.before) if t is not None)]
-    _rebuild(unit, job, change.io, min(times))
+    _rebuild_later(unit, job, change.io, min(times))
 
 
 def move_edges(unit: Unit, run: RunRow, left: JobRow, joined: JobRow) -> None:
@@ -69,8 +70,8 @@ def move_edges(unit: Unit, run: RunRow, left: JobRow, joined: JobRow) -> None:
     for io, since in ((INPUT, run.in_since), (OUTPUT, run.out_since)):
         if since is not None:
             unit.changed_runs.add(run.id)
-            _rebuild(unit, left, io, since)
-            _rebuild(unit, joined, io, since)
+            _rebuild_later(unit, left, io, since)
+            _rebuild_later(unit, joined, io, since)
     unit.changed_jobs |= {left.id, joined.id}
     unit.changed_runs.add(run.id)
 
@@ -80,8 +81,23 @@ def regroup_edges(unit: Unit, run: RunRow, job: JobRow) -> None:
     unit.changed_runs.add(run.id)
     for io, since in ((INPUT, run.in_since), (OUTPUT, run.out_since)):
         if since is not None:
-            _rebuild(unit, job, io, since)
+            _rebuild_later(unit, job, io, since)
     unit.changed_jobs.add(job.id)
+
+
+def settle_edges(unit: Unit) -> None:
+    """Make edges anew where events of a commit arrived out of order: each side of a job once."""
+    rebuilds, unit.rebuilds = unit.rebuilds, {}
+    for (number, io), moment in rebuilds.items():
+        job = unit.job_row(number)
+        _rebuild(unit, job, io, moment)
+        unit.changed_jobs.add(number)
+
+
+def _rebuild_later(unit: Unit, job: JobRow, io: int, moment: int) -> None:
+    """Have the edges of a side made anew from a moment on, when the commit is settled."""
+    key = job.id, io
+    unit.rebuilds[key] = min(moment, unit.rebuilds.get(key, moment))
 
 
 def _spoke_before(unit: Unit, job: JobRow, io: int, run: RunRow) -> bool:

@@ -83,6 +83,8 @@ class Unit:
         self.ended: set[int] = set()  # runs below which states may follow from theirs
         self.contested: set[int] = set()
         self.joined: set[tuple[int, int]] = set()
+        # Sides of jobs (job, io) whose edges are made anew, from the earliest moment of a change.
+        self.rebuilds: dict[tuple[int, int], int] = {}
 
     def begin(self, session: Session) -> None:
         """Take the write lock, and forget what another server may have changed.
@@ -391,9 +393,9 @@ class Unit:
         self._clean_but_parents()
 
     def _clean_but_parents(self) -> None:
-        kept = self.parents, self.ended, self.contested, self.joined
+        kept = self.parents, self.ended, self.contested, self.joined, self.rebuilds
         self._clean()
-        self.parents, self.ended, self.contested, self.joined = kept
+        self.parents, self.ended, self.contested, self.joined, self.rebuilds = kept
 
 
 _TICK = (

@@ -24,6 +24,7 @@ from headwater.openlineage.times import now
 from headwater.server.store.aliases import AliasRules, apply_rules, settle_contested, settle_joined
 from headwater.server.store.apply import Applier
 from headwater.server.store.database import Database, Session, among
+from headwater.server.store.edges import settle_edges
 from headwater.server.store.migrate import check_version
 from headwater.server.store.run_owners import require_own_runs
 from headwater.server.store.run_trees import settle_children, settle_parents
@@ -112,6 +113,7 @@ class Writer:
         return self._tasks.qsize()
 
     def _changed(self, work: "Callable[[Session, Unit], Any]") -> Any:
+        settle_edges(self._unit)
         self._unit.flush()
         return work(self._unit.session, self._unit)
 
@@ -246,6 +248,7 @@ class Writer:
         self._unit.expect({event.run.bytes for event in events if event.run})
 
     def _settle(self) -> bool:
+        settle_edges(self._unit)
         settle_joined(self._unit)
         settle_contested(self._unit)
         settle_children(self._unit)
