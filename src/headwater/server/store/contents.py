@@ -164,9 +164,20 @@ def mapping_id(unit: Unit, part: DatasetPart, resolve: Resolve) -> int | None:
     seen = ("lineage facet", part.lineage)
     known = unit.contents.get(seen)
     if known is None:
-        facet = read_lineage(part.facets, part.where)
-        known = unit.contents[seen] = _keep_mapping(unit, _mapping(facet, resolve))
+        known = unit.contents[seen] = _keep_mapping(unit, _read(unit, part, resolve))
     return known
+
+
+def mapping_of(unit: Unit, part: DatasetPart, resolve: Resolve) -> Mapping:
+    """The column mapping that an event tells; the last one that was read is at hand."""
+    known = unit.last_mapping
+    return known[1] if known and known[0] == part.lineage else _read(unit, part, resolve)
+
+
+def _read(unit: Unit, part: DatasetPart, resolve: Resolve) -> Mapping:
+    mapping = _mapping(read_lineage(part.facets, part.where), resolve)
+    unit.last_mapping = (part.lineage, mapping)
+    return mapping
 
 
 def _mapping(facet: ColumnLineageFacet, resolve: Resolve) -> Mapping:

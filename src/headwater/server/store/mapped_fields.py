@@ -4,12 +4,16 @@ Such as the columns of a dbt model that are not documented. Headwater's own prod
 whole schema of what they read and write: other columns are internal to a job, and are not noted.
 """
 
+import re
+
 from headwater.openlineage.events import DatasetPart
-from headwater.openlineage.facets import WHOLE, read_lineage, text_of
-from headwater.server.store.contents import Resolve, field_ids, schema_names
+from headwater.openlineage.facets import WHOLE
+from headwater.server.store.contents import Resolve, field_ids, mapping_of, schema_names
 from headwater.server.store.unit import Unit
 
-_OURS = "urn:headwater:"
+# Facets are large, and of this one only the producer is asked for.
+_OURS = re.compile(rb'"_producer"\s*:\s*"urn:headwater:')
+_NONE: frozenset[str] = frozenset()
 
 
 def note_mapped_fields(
@@ -22,15 +26,22 @@ def note_mapped_fields(
     if seen in unit.contents:
         return
     unit.contents[seen] = 1
-    if (text_of(part.facets, "columnLineage", "_producer") or "").startswith(_OURS):
+    if _OURS.search(bytes(part.facets.get("columnLineage", b""))):
         return
-    facet = read_lineage(part.facets, part.where)
-    named = {(dataset, field) for field in facet.fields or ()}
-    told = [given for field in (facet.fields or {}).values() for given in field.input_fields or ()]
-    named |= {(resolve(given), given.field) for given in [*told, *(facet.dataset or ())]}
+    mapping = mapping_of(unit, part, resolve)
     listed = {number: schema_names(unit, schema) for number, schema in schemas.items()}
-    named = {one for one in named if one[1] != WHOLE}
-    loose = sorted(one for one in named if one[1] not in listed.get(one[0], ()))
-    numbers = field_ids(unit, [field for _, field in loose])
-    for (target, _), number in zip(loose, numbers, strict=True):
+    own = listed.get(dataset, _NONE)
+    loose = {(dataset, output.field) for output in mapping.outputs if output.field not in own}
+    for output in mapping.outputs:
+        for given in output.inputs:
+            if given.field not in listed.get(given.dataset, _NONE):
+                loose.add((given.dataset, given.field))
+    loose |= {
+        (given.dataset, given.field)
+        for given in mapping.dataset
+        if given.field not in listed.get(given.dataset, _NONE)
+    }
+    found = sorted(one for one in loose if one[1] != WHOLE)
+    numbers = field_ids(unit, [field for _, field in found])
+    for (target, _), number in zip(found, numbers, strict=True):
         unit.put("mapped_field", target, number)

@@ -56,6 +56,7 @@ class Unit:
         self.schema_digests: dict[int, bytes] = {}
         self.schema_names: dict[int, frozenset[str]] = {}
         self.mapping_inputs: dict[int, list[int]] = {}
+        self.last_mapping: tuple[bytes | None, Any] | None = None
         self.edges: dict[tuple[int, int], dict[int, int]] = {}
         self.spans: dict[tuple[str, int, int], Any] = {}
         self.facet_tags: dict[tuple[str, int], Any] = {}
