@@ -10,6 +10,7 @@ from headwater.openlineage.names import NodeId
 from headwater.server.lineage.columns import ColumnWalk
 from headwater.server.lineage.dependencies import declared_outputs
 from headwater.server.lineage.impact import reached
+from headwater.server.lineage.mappings import mappings_into
 from headwater.server.lineage.view import StoreView, StoreViews
 from headwater.server.lineage.walk import Walk
 from headwater.server.settings import DEFAULT_ALIASES
@@ -175,18 +176,18 @@ def _check_view(view: StoreView) -> None:
     columns, walk = ColumnWalk(view), Walk(view)
     columns.upstream([c for root in roots for c in columns.outputs_of(root)], 1)
     walk.take({row[0] for row in view.session.all("SELECT id FROM job WHERE NOT hidden")})
-    fed: dict[tuple[int, int], set[int]] = {}  # job and output → inputs of its columns
+    fed: dict[int, set[int]] = {}  # output → inputs of its columns
     for (to, origin), steps in columns.steps.items():
         for step in steps:
             if to[0] == origin[0]:
                 continue
-            fed.setdefault((step.job, to[0]), set()).add(origin[0])
+            fed.setdefault(to[0], set()).add(origin[0])
             if step.job:
                 assert origin[0] in walk.inputs[step.job], (to, origin)
                 assert to[0] in walk.outputs[step.job], (to, origin)
             else:
                 assert to[0] in declared_outputs(view, {origin[0]}), (to, origin)
-    names = view.names.of(roots)
+    names, named = view.names.of(roots), _named(view, roots)
     ids = {str(name): root for root, name in names.items()}
     jobs = {f"job:jobs:{row[1]}": row[0] for row in view.session.all("SELECT id, name FROM job")}
     for root in roots:
@@ -194,9 +195,21 @@ def _check_view(view: StoreView) -> None:
         assert node is not None
         items = reached(view, node, Way.DOWNSTREAM, 1) or []
         found = {ids[item.node_id]: item.via for item in items if item.type == "DATASET"}
-        for (_, output), inputs in fed.items():
+        for output, inputs in fed.items():
             assert root not in inputs or output in found or output == root
         for output, via in found.items():
-            for job in via:
-                named = fed.get((jobs[job], output))
-                assert not named or root in named or root not in walk.inputs[jobs[job]]
+            for job in (jobs[job] for job in via):
+                read = walk.inputs[job]
+                assert root in (named.get((job, output), set()) & read or read), (root, output)
+
+
+def _named(view: StoreView, roots: list[int]) -> dict[tuple[int, int], set[int]]:
+    """The datasets that the lineage of each job's outputs names, in whatever words."""
+    rows = mappings_into(view, roots)
+    mappings = view.mappings({row[1] for row in rows})
+    members = view.names.roots({d for mapping in mappings.values() for d in mapping.inputs})
+    found: dict[tuple[int, int], set[int]] = {}
+    for output, mapping, job in rows:
+        inputs = {members[dataset] for dataset in mappings[mapping].inputs}
+        found.setdefault((job, output), set()).update(inputs)
+    return found

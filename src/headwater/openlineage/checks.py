@@ -10,8 +10,8 @@ from headwater.errors import EventRejected
 from headwater.openlineage.events import (
     MAX_FIELD,
     MAX_NAME,
-    DatasetPart,
     Event,
+    EventDataset,
     check_text,
     is_plain,
 )
@@ -48,7 +48,7 @@ class Checker:
         if event.dataset:
             self.check_part(event.dataset)
 
-    def check_part(self, part: DatasetPart) -> None:
+    def check_part(self, part: EventDataset) -> None:
         """Refuse what an event says of a dataset.
 
         Raises: EventRejected, naming the place and the reason.
@@ -65,14 +65,14 @@ class Checker:
             _check_lifecycle(part)
 
 
-def _check_schema(part: DatasetPart) -> None:
+def _check_schema(part: EventDataset) -> None:
     facet: SchemaFacet | None = read_strictly(part.facets, "schema", part.where)
     where = f"{part.where}.facets.schema.fields"
     for name, _ in flat_fields(facet.fields or []) if facet else ():
         check_text(name, where, MAX_FIELD)
 
 
-def _check_lineage(part: DatasetPart) -> None:
+def _check_lineage(part: EventDataset) -> None:
     if "lineage" in part.facets:
         _check_explicit_lineage(part)
     facet: ColumnLineageFacet | None = read_strictly(part.facets, "columnLineage", part.where)
@@ -94,7 +94,7 @@ def _check_lineage(part: DatasetPart) -> None:
         _check_input(given, f"{where}.dataset")
 
 
-def _check_explicit_lineage(part: DatasetPart) -> None:
+def _check_explicit_lineage(part: EventDataset) -> None:
     facet: LineageFacet | None = read_strictly(part.facets, "lineage", part.where)
     if facet is None:
         return
@@ -118,7 +118,7 @@ def _check_input(given: InputField, where: str) -> None:
     check_text(given.field, f"{where}.field", MAX_FIELD)
 
 
-def _check_symlinks(part: DatasetPart) -> None:
+def _check_symlinks(part: EventDataset) -> None:
     facet: SymlinksFacet | None = read_strictly(part.facets, "symlinks", part.where)
     where = f"{part.where}.facets.symlinks.identifiers"
     for index, name in enumerate(facet.identifiers or () if facet else ()):
@@ -126,7 +126,7 @@ def _check_symlinks(part: DatasetPart) -> None:
         check_text(name.name, f"{where}[{index}].name", MAX_NAME)
 
 
-def _check_lifecycle(part: DatasetPart) -> None:
+def _check_lifecycle(part: EventDataset) -> None:
     facet: LifecycleFacet | None = read_strictly(part.facets, "lifecycleStateChange", part.where)
     if facet and facet.previous_identifier:
         where = f"{part.where}.facets.lifecycleStateChange.previousIdentifier"

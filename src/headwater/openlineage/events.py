@@ -49,7 +49,7 @@ class Body(Struct, rename="camel"):
     outputs: Raw = _NONE
 
 
-class DatasetPart(Struct, frozen=True):
+class EventDataset(Struct, frozen=True):
     """What an event says of one dataset; `own` are its input or output facets.
 
     `schema` and `lineage` are digests of the schema, and of `columnLineage` and `lineage`
@@ -84,9 +84,9 @@ class Event(Struct, frozen=True):
     job: tuple[str, str] | None
     run_facets: Facets
     job_facets: Facets
-    inputs: list[DatasetPart]
-    outputs: list[DatasetPart]
-    dataset: DatasetPart | None
+    inputs: list[EventDataset]
+    outputs: list[EventDataset]
+    dataset: EventDataset | None
     restores: tuple[str, ...] | None = None
     runs_of: tuple[str, ...] | None = None
 
@@ -102,7 +102,7 @@ _EMPTY: Facets = {}
 _BRACE = ord("{")
 
 
-def make_event(raw: bytes, body: Body, parts: Callable[[Raw, str], list[DatasetPart]]) -> Event:
+def make_event(raw: bytes, body: Body, parts: Callable[[Raw, str], list[EventDataset]]) -> Event:
     """An event from its outline, and the reader of its datasets.
 
     Raises: EventRejected, naming the field and the reason; nothing is half accepted.
@@ -149,7 +149,7 @@ def decode(raw: bytes) -> Body:
         raise _refusal(error, "") from None
 
 
-def read_parts(raw: Raw, where: str) -> list[DatasetPart]:
+def read_parts(raw: Raw, where: str) -> list[EventDataset]:
     """Read the datasets of one side of an event.
 
     Raises: EventRejected, naming the field and the reason.
@@ -214,11 +214,11 @@ def _run_id(run: _Run | None) -> UUID | None:
         raise EventRejected("run.runId", f"{run.run_id[:64]!r} is not a UUID") from None
 
 
-def _part(dataset: _Dataset, where: str) -> DatasetPart:
+def _part(dataset: _Dataset, where: str) -> EventDataset:
     _check_name(dataset.namespace, f"{where}.namespace")
     _check_name(dataset.name, f"{where}.name")
     own = dataset.output_facets if dataset.output_facets is not None else dataset.input_facets
-    return DatasetPart(
+    return EventDataset(
         dataset.namespace,
         dataset.name,
         _facets(dataset.facets, f"{where}.facets"),

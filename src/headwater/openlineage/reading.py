@@ -6,7 +6,7 @@ from msgspec import Raw
 from xxhash import xxh3_128_digest
 
 from headwater.openlineage.checks import Checker
-from headwater.openlineage.events import Body, DatasetPart, Event, decode, make_event, read_parts
+from headwater.openlineage.events import Body, Event, EventDataset, decode, make_event, read_parts
 from headwater.openlineage.sizes import MOST_BYTES, check_size
 
 _ROOM = 16 * 2**20  # bytes of datasets that are remembered
@@ -28,8 +28,8 @@ class EventReader:
         self._scrub, self._most = scrub, most
         self._checker = Checker()
         # Two generations: what is used moves to the young one, and the old one goes at once.
-        self._young: dict[_Key, list[DatasetPart]] = {}
-        self._old: dict[_Key, list[DatasetPart]] = {}
+        self._young: dict[_Key, list[EventDataset]] = {}
+        self._old: dict[_Key, list[EventDataset]] = {}
         self._room = _ROOM // 2
 
     def read(self, raw: bytes, searched: int | None = None) -> Event:
@@ -52,7 +52,7 @@ class EventReader:
         self._checker.check(event)
         return event
 
-    def _parts(self, side: Raw, key: _Key) -> list[DatasetPart]:
+    def _parts(self, side: Raw, key: _Key) -> list[EventDataset]:
         known = self._young.get(key)
         if known is not None:
             return known

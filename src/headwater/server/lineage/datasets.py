@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from headwater.server.lineage.view import Schema, StoreView, field_json
 from headwater.server.store.contents import Field
-from headwater.server.store.rows import Said, unpack_said
+from headwater.server.store.rows import FacetSources, unpack_sources
 
 _NONE = Raw(b"[]")
 NOT_LISTED = {"inSchema": False}  # of a column that only column lineage names
@@ -25,7 +25,7 @@ class Row(NamedTuple):
     source: str
     description: str | None
     lifecycle: str
-    facets: Said
+    facets: FacetSources
     names: set[tuple[str, str]]
 
 
@@ -69,7 +69,7 @@ def shown_rows(view: StoreView, members: Members) -> dict[int, Row]:
         for _, member, place, name, created, updated, source, text, lifecycle, facets in rows:
             space = places[place]
             row = Row(root, space, name, created, updated, source or space, text, lifecycle,
-                      unpack_said(facets), {(space, name)})  # fmt: skip
+                      unpack_sources(facets), {(space, name)})  # fmt: skip
             other = found.get(root)
             found[root] = (
                 row if other is None else join_rows(row, other, row_is_root=member == root)

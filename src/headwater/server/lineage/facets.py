@@ -1,4 +1,4 @@
-"""Facets, read back from the events that said them last."""
+"""Facets, read back from the events that reported them last."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,7 @@ from msgspec import Raw, Struct
 
 from headwater.openlineage.facets import Facets, is_absent
 from headwater.server.lineage.view import StoreView
-from headwater.server.store.rows import Said, Stamp
+from headwater.server.store.rows import FacetSources, Stamp
 from headwater.version import PRODUCER
 
 
@@ -43,33 +43,33 @@ _decode = msgspec.json.Decoder(_Body).decode
 
 
 class Wanted(NamedTuple):
-    """Facets of one thing: of which kind, what said each of them last, and its names."""
+    """Facets of one thing: of which kind, the event that reported each last, and its names."""
 
     kind: str
-    said: tuple[tuple[str, Stamp], ...]
+    sources: tuple[tuple[str, Stamp], ...]
     names: tuple[_Name, ...] = ()
 
 
-def run_facets(said: Said) -> Wanted:
+def run_facets(sources: FacetSources) -> Wanted:
     """The facets of a run."""
-    return Wanted("run", tuple(said.items()))
+    return Wanted("run", tuple(sources.items()))
 
 
-def job_facets(said: Said) -> Wanted:
+def job_facets(sources: FacetSources) -> Wanted:
     """The facets of a job."""
-    return Wanted("job", tuple(said.items()))
+    return Wanted("job", tuple(sources.items()))
 
 
-def dataset_facets(said: Said, names: Iterable[_Name], *, own: bool = False) -> Wanted:
+def dataset_facets(sources: FacetSources, names: Iterable[_Name], *, own: bool = False) -> Wanted:
     """The facets of a dataset that goes by some names; `own`: only its output's."""
-    return Wanted("output" if own else "dataset", tuple(said.items()), tuple(sorted(names)))
+    return Wanted("output" if own else "dataset", tuple(sources.items()), tuple(sorted(names)))
 
 
 class FacetBook:
-    """Facets of some answers, from the events that said them; each event is read once.
+    """Facets of some answers, from the events that reported them; each event is read once.
 
-    What an event said never changes, so that facets picked lately are at hand. When the facets of
-    an answer are too large, those of the rest are left out, and a facet in their place names them.
+    What an event reported never changes, so that recent facets are cached. When the facets of an
+    answer are too large, those of the rest are left out, and a facet in their place names them.
     """
 
     def __init__(self, view: StoreView, wanted: Iterable[Wanted]) -> None:
@@ -79,7 +79,7 @@ class FacetBook:
 
     def get(self, wanted: Wanted) -> Facets:
         """The facets that are wanted, of those that the book was made for."""
-        if not wanted.said:
+        if not wanted.sources:
             return {}
         known = self._kept.get(wanted)
         if known is not None:
@@ -91,17 +91,19 @@ class FacetBook:
     def _read(self) -> dict[Wanted, Facets]:
         """All that is wanted and not at hand."""
         found: dict[Wanted, Facets] = {
-            wanted: {} for wanted in self._wanted if wanted.said and self._kept.get(wanted) is None
+            wanted: {}
+            for wanted in self._wanted
+            if wanted.sources and self._kept.get(wanted) is None
         }
         by_event: dict[int, list[Wanted]] = {}
         for wanted in found:
-            for seq in dict.fromkeys(stamp[2] for _, stamp in wanted.said):
+            for seq in dict.fromkeys(stamp[2] for _, stamp in wanted.sources):
                 by_event.setdefault(seq, []).append(wanted)
         sizes, left_out = Counter[Wanted](), dict[Wanted, list[str]]()
         for seq, body in self._view.bodies([*by_event]):
             event = None if body is None else _decode(body)
             for wanted in by_event[seq]:
-                names = {name for name, stamp in wanted.said if stamp[2] == seq}
+                names = {name for name, stamp in wanted.sources if stamp[2] == seq}
                 told = self._told(event, wanted, names)
                 for name, raw in told.items():
                     size = len(memoryview(raw)) if raw is not None else 0

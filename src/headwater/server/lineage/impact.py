@@ -25,7 +25,7 @@ from headwater.server.lineage.facets import FacetBook, Wanted, dataset_facets, j
 from headwater.server.lineage.runs import latest_rows
 from headwater.server.lineage.view import StoreView, moment, uuid_text
 from headwater.server.lineage.walk import Walk
-from headwater.server.store.rows import RunRow, Said
+from headwater.server.store.rows import FacetSources, RunRow
 from headwater.server.store.tables import INPUT, OUTPUT
 
 DIRECT, INDIRECT = "DIRECT", "INDIRECT"
@@ -279,8 +279,8 @@ def _dataset_owners(row: datasets.Row) -> Wanted:
     return dataset_facets(_only_owners(row.facets), row.names)
 
 
-def _only_owners(said: Said) -> Said:
-    return {name: stamp for name, stamp in said.items() if name == "ownership"}
+def _only_owners(sources: FacetSources) -> FacetSources:
+    return {name: stamp for name, stamp in sources.items() if name == "ownership"}
 
 
 def _owner_names(facets: dict[str, Any]) -> list[str]:

@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from headwater.server.lineage.view import StoreView
-from headwater.server.store.rows import Said, unpack_said, version_of
+from headwater.server.store.rows import FacetSources, unpack_sources, version_of
 
 _JOB = (
     "SELECT j.id, n.name, j.name, j.created_at, j.updated_at, j.type, j.labels, j.location, "
@@ -33,7 +33,7 @@ class JobRowShown:
         self.location: str | None = row[7]
         self.description: str | None = row[8]
         self.parent: tuple[str, str] | None = (row[9], row[10]) if row[10] else None
-        self.facets: Said = unpack_said(row[11])
+        self.facets: FacetSources = unpack_sources(row[11])
 
     @property
     def simple_name(self) -> str:

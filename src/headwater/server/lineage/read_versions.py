@@ -6,7 +6,7 @@ from headwater.openlineage.facets import text_of
 from headwater.server.lineage.facets import FacetBook, Wanted, dataset_facets
 from headwater.server.lineage.run_lineage import progress_facets
 from headwater.server.lineage.view import StoreView
-from headwater.server.store.rows import unpack_said
+from headwater.server.store.rows import unpack_sources
 
 _VERSION = "version"  # OpenLineage's facet
 
@@ -20,9 +20,9 @@ def versions_told(view: StoreView, root: int, io: int, runs: list[int]) -> dict[
     )  # fmt: skip
     wanted: dict[int, Wanted] = {}
     for run, packed, namespace, name in rows:
-        said = unpack_said(packed)
-        if _VERSION in said:
-            wanted[run] = dataset_facets({_VERSION: said[_VERSION]}, [(namespace, name)])
+        sources = unpack_sources(packed)
+        if _VERSION in sources:
+            wanted[run] = dataset_facets({_VERSION: sources[_VERSION]}, [(namespace, name)])
     book = FacetBook(view, wanted.values())
     found = {run: text_of(book.get(one), _VERSION, "datasetVersion") for run, one in wanted.items()}
     return {run: version for run, version in found.items() if version}

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from headwater.server.lineage.view import StoreView
-from headwater.server.store.rows import Said, unpack_said, version_of
+from headwater.server.store.rows import FacetSources, unpack_sources, version_of
 from headwater.server.store.tables import INPUT
 
 
@@ -13,7 +13,7 @@ class Io(NamedTuple):
     dataset: int
     name: tuple[str, str]
     version: bytes | None
-    own: Said
+    own: FacetSources
 
 
 # A run, whether it read or wrote, a dataset's root, which version that was, what the event said
@@ -48,7 +48,7 @@ def ios_of(view: StoreView, rows: list[IoRow]) -> dict[tuple[int, int], list[Io]
     names = dataset_names(view, {row[2] for row in rows})
     chosen: dict[tuple[int, int, int], tuple[tuple[int, bytes, list[tuple[int, int]]], Io]] = {}
     for run, io, root, version, own, _, last in rows:
-        found = Io(root, names[root], version, unpack_said(own))
+        found = Io(root, names[root], version, unpack_sources(own))
         key = (run, io, root)
         rank = (last, version or b"", sorted(stamp[:2] for stamp in found.own.values()))
         if key not in chosen or chosen[key][0] < rank:

@@ -10,7 +10,7 @@ from headwater.openlineage.times import FOREVER
 from headwater.server.lineage.facets import FacetBook, Wanted, dataset_facets
 from headwater.server.lineage.view import StoreView
 from headwater.server.marquez.quality import add_up_checks
-from headwater.server.store.rows import RunIoRow, Stamp, unpack_said
+from headwater.server.store.rows import RunIoRow, Stamp, unpack_sources
 
 _MOST = 1000  # reads that are looked at, the latest first
 
@@ -43,7 +43,7 @@ class VersionReads:
         )  # fmt: skip
         for since, job, own, namespace, name in rows:
             version = versions[bisect_right(begun, since) - 1].version
-            wanted = dataset_facets(unpack_said(own), [(namespace, name)])
+            wanted = dataset_facets(unpack_sources(own), [(namespace, name)])
             self._reads.setdefault(version, []).append((job, wanted))
 
     def add_to(self, version: RunIoRow, facets: Facets) -> Facets:
@@ -51,7 +51,7 @@ class VersionReads:
         told: dict[str, list[tuple[Stamp, int, Raw]]] = {}
         for job, wanted in self._reads.get(version.version, ()):
             found = self._book.get(wanted)
-            for name, stamp in wanted.said:
+            for name, stamp in wanted.sources:
                 if name in found:
                     told.setdefault(name, []).append((stamp, job, found[name]))
         read = {name: max(some, key=lambda one: one[0])[2] for name, some in told.items()}

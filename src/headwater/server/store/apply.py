@@ -12,7 +12,7 @@ from headwater.server.store.apply_datasets import DatasetApplier, EventFacts, re
 from headwater.server.store.apply_runs import RunApplier
 from headwater.server.store.edges import update_edges
 from headwater.server.store.facet_tags import JOB, record_tags
-from headwater.server.store.rows import JobRow, Stamp, hear, is_latest
+from headwater.server.store.rows import JobRow, Stamp, is_latest, record_facets
 from headwater.server.store.tables import DECLARED, INPUT, OUTPUT
 from headwater.server.store.unit import Unit
 from headwater.server.store.written import settle_written
@@ -67,7 +67,7 @@ class Applier:
 def _apply_job(job: JobRow, event: Event, stamp: Stamp) -> None:
     job.hidden = False
     facets = event.job_facets
-    if not hear(job.facets, facets, stamp):
+    if not record_facets(job.facets, facets, stamp):
         return
     if is_latest(job.facets, "jobType", stamp):
         job.type = "STREAM" if is_streaming(facets) else "BATCH"

@@ -1,6 +1,6 @@
 """What an event says of datasets, applied to their rows and to what a run read and wrote."""
 
-from headwater.openlineage.events import DatasetPart, Event
+from headwater.openlineage.events import Event, EventDataset
 from headwater.openlineage.facets import (
     Identifier,
     InputField,
@@ -23,8 +23,8 @@ from headwater.server.store.rows import (
     RunIoRow,
     RunRow,
     Stamp,
-    hear,
     is_latest,
+    record_facets,
     version_of,
 )
 from headwater.server.store.spans import SCHEMAS
@@ -38,7 +38,7 @@ _VERSION_FACETS = {"version", "datasetVersion", "lifecycleStateChange"}
 _EARLIER = "UPDATE run_io SET since = ? WHERE run = ? AND io = ? AND dataset = ? AND schema = ?"
 
 
-_NOTHING = DatasetPart("", "", {}, {}, "")
+_NOTHING = EventDataset("", "", {}, {}, "")
 
 
 class EventFacts:
@@ -61,7 +61,7 @@ class DatasetApplier:
     def apply(
         self,
         event: Event,
-        parts: list[DatasetPart],
+        parts: list[EventDataset],
         io: int,
         stamp: Stamp,
         job: JobRow | None,
@@ -111,7 +111,7 @@ class DatasetApplier:
             renamed = renamed or is_earlier
         return change._replace(renamed=renamed)
 
-    def _dataset(self, part: DatasetPart, io: int, stamp: Stamp) -> DatasetRow:
+    def _dataset(self, part: EventDataset, io: int, stamp: Stamp) -> DatasetRow:
         facets, namespace = part.facets, self.rules.resolve(part.namespace)
         names = _other_names(part) if "symlinks" in facets else []
         row = self.unit.dataset(namespace, part.name, stamp[0], DECLARES if names else NAMED)
@@ -121,7 +121,7 @@ class DatasetApplier:
         told = {**facets, **part.own} if io == INPUT and part.own else facets
         if part.source is not None:
             self.unit.source(part.source, part.source_uri, stamp[0])
-        if hear(row.facets, told, stamp):
+        if record_facets(row.facets, told, stamp):
             self.unit.changed_datasets.add(row.id)
             self._dataset_facets(row, part, stamp)
             record_tags(self.unit, DATASET, row.id, facets, row.facets, stamp)
@@ -131,7 +131,7 @@ class DatasetApplier:
             link(self.unit, row, other, stamp[0])
         return row
 
-    def _dataset_facets(self, row: DatasetRow, part: DatasetPart, stamp: Stamp) -> None:
+    def _dataset_facets(self, row: DatasetRow, part: EventDataset, stamp: Stamp) -> None:
         facets = part.facets
         if "dataSource" in facets and is_latest(row.facets, "dataSource", stamp):
             row.source = part.source
@@ -150,7 +150,7 @@ class DatasetApplier:
         return resolve
 
     def _io(
-        self, run: RunRow, io: int, dataset: int, schema: int, part: DatasetPart, stamp: Stamp
+        self, run: RunRow, io: int, dataset: int, schema: int, part: EventDataset, stamp: Stamp
     ) -> tuple[bool, bool]:
         """Note that the run named a dataset; whether that is new, whether earlier than known."""
         ios, time = self.unit.ios(run.id), stamp[0]
@@ -168,7 +168,7 @@ class DatasetApplier:
         self._observe_io(row, part, stamp)
         return before is None, before is not None and time < before
 
-    def _declare(self, dataset: int, schema: int, part: DatasetPart, stamp: Stamp) -> None:
+    def _declare(self, dataset: int, schema: int, part: EventDataset, stamp: Stamp) -> None:
         """Note the version that a dataset event tells; one that repeats a schema is the same."""
         row, time = self.unit.declared_version(dataset, schema), stamp[0]
         if row is None:
@@ -177,18 +177,18 @@ class DatasetApplier:
             self.unit.declared[dataset, schema] = row
         self._observe_io(row, part, stamp)
 
-    def _observe_io(self, row: RunIoRow, part: DatasetPart, stamp: Stamp) -> None:
+    def _observe_io(self, row: RunIoRow, part: EventDataset, stamp: Stamp) -> None:
         key, time = (row.run, row.io, row.dataset, row.schema), stamp[0]
         if time < row.since:
             row.since = time
             self.unit.session.run(_EARLIER, time, *key)
         row.last = max(row.last, time)
-        hear(row.facets, part.facets, stamp)
+        record_facets(row.facets, part.facets, stamp)
         if part.own:
-            hear(row.own, part.own, stamp)
+            record_facets(row.own, part.own, stamp)
         self.unit.changed_ios[key] = row
 
-    def _version(self, run: bytes, part: DatasetPart, schema: int) -> bytes:
+    def _version(self, run: bytes, part: EventDataset, schema: int) -> bytes:
         place = self.rules.resolve(part.namespace)
         return version_of(run, place, part.name, schema_digest(self.unit, schema))
 
@@ -212,12 +212,12 @@ class DatasetApplier:
             self.unit.put("touch", *touch)
 
 
-def _other_names(part: DatasetPart) -> list[Identifier]:
+def _other_names(part: EventDataset) -> list[Identifier]:
     facet: SymlinksFacet | None = read_strictly(part.facets, "symlinks", part.where)
     return [i for i in (facet.identifiers or ()) if i.namespace and i.name] if facet else []
 
 
-def renamed(event: Event) -> list[DatasetPart]:
+def renamed(event: Event) -> list[EventDataset]:
     """What renamed datasets were before: the run that renames reads them, as it were."""
     before = []
     for part in event.outputs:
@@ -227,5 +227,5 @@ def renamed(event: Event) -> list[DatasetPart]:
             )
             name = facet.previous_identifier if facet else None
             if name is not None:
-                before.append(DatasetPart(name.namespace, name.name, {}, {}, part.where))
+                before.append(EventDataset(name.namespace, name.name, {}, {}, part.where))
     return before

@@ -17,7 +17,7 @@ from headwater.openlineage.times import parse_moment
 from headwater.server.store.edges import move_edges, regroup_edges
 from headwater.server.store.facet_tags import RUN, record_tags
 from headwater.server.store.mapping_spans import regroup_mappings
-from headwater.server.store.rows import NEVER, JobRow, RunRow, Stamp, hear, is_latest
+from headwater.server.store.rows import NEVER, JobRow, RunRow, Stamp, is_latest, record_facets
 from headwater.server.store.run_states import LAPSE, report_state, settle_state
 from headwater.server.store.run_trees import end_above
 from headwater.server.store.tables import INPUT, MAPPED, OUTPUT
@@ -40,7 +40,7 @@ class RunApplier:
         if event.run is None:
             run = self.unit.run(UUID(bytes=event.digest), job.id, *stamp[:2])
             run.state, run.own = DECLARATION, True
-            hear(run.job_facets, event.job_facets, stamp)
+            record_facets(run.job_facets, event.job_facets, stamp)
             return run
         newest = self.unit.next_id["run"]
         run = self.unit.run(event.run, job.id, *stamp[:2])
@@ -61,8 +61,8 @@ class RunApplier:
                 regroup_mappings(self.unit, run, parent)
         run.created_at = min(run.created_at, event.time)
         run.updated_at = max(run.updated_at, event.time)
-        hear(run.job_facets, event.job_facets, stamp)
-        if hear(run.facets, event.run_facets, stamp):
+        record_facets(run.job_facets, event.job_facets, stamp)
+        if record_facets(run.facets, event.run_facets, stamp):
             self._run_facets(run, event, stamp)
             record_tags(self.unit, RUN, run.id, event.run_facets, run.facets, stamp)
         if not had_progress and PROGRESS in run.facets:

@@ -2,7 +2,7 @@
 
 from xxhash import xxh3_128_digest
 
-from headwater.openlineage.events import DatasetPart
+from headwater.openlineage.events import EventDataset
 from headwater.openlineage.quality import ASSERTIONS, Check, read_checks
 from headwater.server.store.rows import Stamp
 from headwater.server.store.tables import insert
@@ -15,7 +15,7 @@ _RECORD = (
 )
 
 
-def record_checks(unit: Unit, dataset: int, job: int, part: DatasetPart, stamp: Stamp) -> None:
+def record_checks(unit: Unit, dataset: int, job: int, part: EventDataset, stamp: Stamp) -> None:
     """Note the results that an event reports; of two results of one check the later counts."""
     checks = read_checks(part.own.get(ASSERTIONS) or part.facets.get(ASSERTIONS))
     rows = [

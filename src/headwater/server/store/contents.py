@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 from xxhash import xxh3_128_digest
 
-from headwater.openlineage.events import DatasetPart
+from headwater.openlineage.events import EventDataset
 from headwater.openlineage.facets import (
     ColumnLineageFacet,
     InputField,
@@ -76,7 +76,7 @@ def read_fields(body: bytes) -> list[Field]:
 Resolve = Callable[[InputField], int]
 
 
-def schema_id(unit: Unit, part: DatasetPart) -> int | None:
+def schema_id(unit: Unit, part: EventDataset) -> int | None:
     """The number of the schema that an event tells, if it tells one."""
     if part.schema is None:
         return None
@@ -154,7 +154,7 @@ def _known(unit: Unit, table: str, digest: bytes) -> int | None:
     return number
 
 
-def mapping_id(unit: Unit, part: DatasetPart, resolve: Resolve) -> int | None:
+def mapping_id(unit: Unit, part: EventDataset, resolve: Resolve) -> int | None:
     """The number of the column mapping that an event tells, if it tells one.
 
     `resolve` gives the id of an input field's dataset.
@@ -168,13 +168,13 @@ def mapping_id(unit: Unit, part: DatasetPart, resolve: Resolve) -> int | None:
     return known
 
 
-def mapping_of(unit: Unit, part: DatasetPart, resolve: Resolve) -> Mapping:
+def mapping_of(unit: Unit, part: EventDataset, resolve: Resolve) -> Mapping:
     """The column mapping that an event tells; the last one that was read is at hand."""
     known = unit.last_mapping
     return known[1] if known and known[0] == part.lineage else _read(unit, part, resolve)
 
 
-def _read(unit: Unit, part: DatasetPart, resolve: Resolve) -> Mapping:
+def _read(unit: Unit, part: EventDataset, resolve: Resolve) -> Mapping:
     mapping = _mapping(read_lineage(part.facets, part.where), resolve)
     unit.last_mapping = (part.lineage, mapping)
     return mapping

@@ -2,7 +2,7 @@
 
 from headwater.openlineage.facets import Facets
 from headwater.openlineage.tags import TAGS, read_tags
-from headwater.server.store.rows import Said, Stamp, is_latest
+from headwater.server.store.rows import FacetSources, Stamp, is_latest
 from headwater.server.store.tables import add
 from headwater.server.store.unit import Unit
 
@@ -12,11 +12,11 @@ _ADD_TAG = "INSERT INTO tag (name, description) VALUES (?, ?) ON CONFLICT DO NOT
 
 
 def record_tags(
-    unit: Unit, kind: str, target: int, facets: Facets, said: Said, stamp: Stamp
+    unit: Unit, kind: str, target: int, facets: Facets, sources: FacetSources, stamp: Stamp
 ) -> None:
-    """Note the tags of an event that is the last to tell any; `said` has its facets already."""
+    """Note the tags of an event that is the last to tell any; `sources` has its facets already."""
     raw = facets.get(TAGS)
-    if raw is None or not is_latest(said, TAGS, stamp):
+    if raw is None or not is_latest(sources, TAGS, stamp):
         return
     tags = read_tags(raw)
     if unit.facet_tags.get((kind, target)) == tags:

@@ -6,7 +6,7 @@ whole schema of what they read and write: other columns are internal to a job, a
 
 import re
 
-from headwater.openlineage.events import DatasetPart
+from headwater.openlineage.events import EventDataset
 from headwater.openlineage.facets import WHOLE
 from headwater.server.store.contents import Resolve, field_ids, mapping_of, schema_names
 from headwater.server.store.unit import Unit
@@ -17,7 +17,7 @@ _NONE: frozenset[str] = frozenset()
 
 
 def note_mapped_fields(
-    unit: Unit, part: DatasetPart, dataset: int, schemas: dict[int, int], resolve: Resolve
+    unit: Unit, part: EventDataset, dataset: int, schemas: dict[int, int], resolve: Resolve
 ) -> None:
     """Note the columns of an event's column lineage; `schemas` has those that the event tells."""
     if part.lineage is None:

@@ -14,7 +14,7 @@ from headwater.openlineage.times import FOREVER, format_moment
 from headwater.server.store.apply_runs import DECLARATION
 from headwater.server.store.database import Session
 from headwater.server.store.keys import note
-from headwater.server.store.rows import unpack_said
+from headwater.server.store.rows import unpack_sources
 from headwater.server.store.store import Store
 from headwater.server.store.unit import Unit
 
@@ -169,13 +169,13 @@ def _needed(session: Session) -> set[int]:
         ("facets, own", "run_io"),
     ):  # fmt: skip
         for row in session.all(f"SELECT {columns} FROM {table}"):
-            needed.update(stamp[2] for said in row for stamp in _stamps(said))
+            needed.update(stamp[2] for sources in row for stamp in _stamps(sources))
     needed.update(row[0] for row in session.all("SELECT seq FROM snapshot"))
     return needed
 
 
-def _stamps(said: Any) -> list[tuple[int, int, int]]:
-    return [*unpack_said(said).values()] if said else []
+def _stamps(sources: Any) -> list[tuple[int, int, int]]:
+    return [*unpack_sources(sources).values()] if sources else []
 
 
 def _drop_events(seqs: list[int], last: int, session: Session, unit: Unit) -> int:

@@ -1,7 +1,7 @@
 """The rows that events change, as they are held while a batch is applied.
 
-Field order is column order. `Said` remembers which event last said each facet: facets are
-never copied out of events.
+Field order is column order. `FacetSources` remembers which event last reported each facet: facets
+are never copied out of events.
 """
 
 from typing import Any
@@ -14,8 +14,8 @@ from xxhash import xxh3_128_digest
 from headwater.openlineage.facets import Facets
 from headwater.openlineage.times import FOREVER
 
-# Facet name → (time, tie, seq) of the event that said it last.
-Said = dict[str, tuple[int, int, int]]
+# Facet name → (time, tie, seq) of the event that reported it last.
+FacetSources = dict[str, tuple[int, int, int]]
 Stamp = tuple[int, int, int]
 NEVER = -FOREVER
 
@@ -23,21 +23,21 @@ _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(list[tuple[int, int, int, list[str]]]).decode
 
 
-def pack_said(said: Said) -> bytes:
+def pack_sources(sources: FacetSources) -> bytes:
     """Write it down, facets of one event together."""
-    if not said:
+    if not sources:
         return b""
-    stamps = {*said.values()}
+    stamps = {*sources.values()}
     if len(stamps) == 1:
-        return _pack([(*stamps.pop(), [*said])])
+        return _pack([(*stamps.pop(), [*sources])])
     groups: dict[Stamp, list[str]] = {}
-    for name, stamp in said.items():
+    for name, stamp in sources.items():
         groups.setdefault(stamp, []).append(name)
     return _pack([(*stamp, names) for stamp, names in groups.items()])
 
 
-def unpack_said(packed: bytes | None) -> Said:
-    """Read what `pack_said` wrote."""
+def unpack_sources(packed: bytes | None) -> FacetSources:
+    """Read what `pack_sources` wrote."""
     if not packed:
         return {}
     return {
@@ -48,23 +48,23 @@ def unpack_said(packed: bytes | None) -> Said:
     }
 
 
-def hear(said: Said, facets: Facets, stamp: Stamp) -> bool:
+def record_facets(sources: FacetSources, facets: Facets, stamp: Stamp) -> bool:
     """Note which facets an event says; of two events the later decides. Tell if any is new."""
-    if not said:
-        said.update(dict.fromkeys(facets, stamp))
+    if not sources:
+        sources.update(dict.fromkeys(facets, stamp))
         return bool(facets)
     changed = False
     for name in facets:
-        before = said.get(name)
+        before = sources.get(name)
         if before is None or before <= stamp:  # an event may name a dataset twice
-            said[name] = stamp
+            sources[name] = stamp
             changed = True
     return changed
 
 
-def is_latest(said: Said, name: str, stamp: Stamp) -> bool:
-    """Whether an event is the last that said a facet."""
-    return said.get(name) == stamp
+def is_latest(sources: FacetSources, name: str, stamp: Stamp) -> bool:
+    """Whether an event is the last that reported a facet."""
+    return sources.get(name) == stamp
 
 
 class DatasetRow(Struct):
@@ -81,20 +81,20 @@ class DatasetRow(Struct):
     source: str | None = None
     description: str | None = None
     lifecycle: str = ""
-    facets: Said = {}
+    facets: FacetSources = {}
     named_at: int = FOREVER
     declared_at: int = FOREVER
 
     @classmethod
     def of(cls, row: tuple[Any, ...]) -> "DatasetRow":
         """Read a row."""
-        fields: Any = (*row[:11], unpack_said(row[11]), *row[12:])
+        fields: Any = (*row[:11], unpack_sources(row[11]), *row[12:])
         return cls(*fields)
 
     def row(self) -> tuple[Any, ...]:
         """Write a row."""
         fields = astuple(self)
-        return (*fields[:11], pack_said(self.facets), *fields[12:])
+        return (*fields[:11], pack_sources(self.facets), *fields[12:])
 
     def first_ranked(self, rank: int) -> int:
         """Since when the name has a rank, or a lower one."""
@@ -122,17 +122,17 @@ class JobRow(Struct):
     out_run: int | None = None
     out_since: int | None = None
     out_seen: int = 0
-    facets: Said = {}
+    facets: FacetSources = {}
 
     @classmethod
     def of(cls, row: tuple[Any, ...]) -> "JobRow":
         """Read a row."""
-        fields: Any = (*row[:-1], unpack_said(row[-1]))
+        fields: Any = (*row[:-1], unpack_sources(row[-1]))
         return cls(*fields)
 
     def row(self) -> tuple[Any, ...]:
         """Write a row."""
-        return (*astuple(self)[:-1], pack_said(self.facets))
+        return (*astuple(self)[:-1], pack_sources(self.facets))
 
 
 class RunRow(Struct):
@@ -164,19 +164,19 @@ class RunRow(Struct):
     lapsed_at: int | None = None
     deadline: int | None = None
     args: str | None = None
-    facets: Said = {}
-    job_facets: Said = {}
+    facets: FacetSources = {}
+    job_facets: FacetSources = {}
     first_parent: bytes | None = None
 
     @classmethod
     def of(cls, row: tuple[Any, ...]) -> "RunRow":
         """Read a row."""
-        fields: Any = (*row[:-3], unpack_said(row[-3]), unpack_said(row[-2]), row[-1])
+        fields: Any = (*row[:-3], unpack_sources(row[-3]), unpack_sources(row[-2]), row[-1])
         return cls(*fields)
 
     def row(self) -> tuple[Any, ...]:
         """Write a row."""
-        facets = pack_said(self.facets), pack_said(self.job_facets)
+        facets = pack_sources(self.facets), pack_sources(self.job_facets)
         return (*astuple(self)[:-3], *facets, self.first_parent)
 
     @property
@@ -204,21 +204,21 @@ class RunIoRow(Struct):
     schema: int
     since: int
     last: int
-    facets: Said = {}
-    own: Said = {}
+    facets: FacetSources = {}
+    own: FacetSources = {}
     version: bytes | None = None
     written: int = 0
 
     @classmethod
     def of(cls, row: tuple[Any, ...]) -> "RunIoRow":
         """Read a row."""
-        fields: Any = (*row[:6], unpack_said(row[6]), unpack_said(row[7]), *row[8:])
+        fields: Any = (*row[:6], unpack_sources(row[6]), unpack_sources(row[7]), *row[8:])
         return cls(*fields)
 
     def row(self) -> tuple[Any, ...]:
         """Write a row."""
         fields = astuple(self)
-        return (*fields[:6], pack_said(self.facets), pack_said(self.own), *fields[8:])
+        return (*fields[:6], pack_sources(self.facets), pack_sources(self.own), *fields[8:])
 
 
 def version_of(run: bytes, namespace: str, name: str, schema: bytes) -> bytes:

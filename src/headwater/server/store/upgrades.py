@@ -5,7 +5,7 @@ from msgspec import Raw, Struct, json
 from headwater.openlineage.facets import Facets
 from headwater.server.store.database import Session
 from headwater.server.store.log import read_bodies
-from headwater.server.store.rows import RunIoRow, hear, version_of
+from headwater.server.store.rows import RunIoRow, record_facets, version_of
 from headwater.server.store.tables import DECLARED, OUTPUT, upsert
 
 _SLICE = 500  # events that are read at once
@@ -41,7 +41,7 @@ def add_declared_versions(session: Session) -> None:
                 row = RunIoRow(0, OUTPUT, dataset, schema, time, time, {}, {}, version)
                 found[dataset, schema] = row
             row.last = time
-            hear(row.facets, _facets(bodies.get(seq)), (time, tie, seq))
+            record_facets(row.facets, _facets(bodies.get(seq)), (time, tie, seq))
     session.many(upsert("run_io"), [row.row() for row in found.values()])
 
 
