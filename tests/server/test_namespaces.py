@@ -395,6 +395,27 @@ def test_a_stream_without_a_key_ends_when_keys_are_needed(stores: Stores, tmp_pa
     stores.drop(url)
 
 
+def test_names_are_resolved_within_the_namespaces_of_a_key(team: Team) -> None:
+    """Whatever is asked, nothing of other namespaces is told, not even that it is there."""
+    both = dataset("lab-table", "lab", symlinks=symlinks(("prod", "joined")))
+    assert team.send("operator", run_event(job="j", run="both", inputs=[both])) == 201
+    asked = ("table", "prod-job", "job:prod:prod-job", "dataset:prod:table", "tabel", "prod:table",
+             run_id("prod-run"), f"run:{run_id('prod-run')}", "a", "prod", "o", "joined",
+             "datasetField:prod:table:a", "table.a", "job:prod-job", "lab-job",
+             "lab-tabel")  # fmt: skip
+    for name in asked:
+        answer = team.ask("team", "GET", f"/api/v1/resolve?name={quote(name, '')}")
+        assert answer.status_code == 200
+        assert "prod" not in answer.text, (name, answer.text)
+        found = team.ask("operator", "GET", f"/api/v1/resolve?name={quote(name, '')}")
+        assert found.status_code == 200
+    for name in ("lab-job", "job:lab:lab-job", "job:lab-job"):
+        [node] = [team.ask("team", "GET", f"/api/v1/resolve?name={name}").json()["node"]]
+        assert node["nodeId"] == "job:lab:lab-job"
+    joined = team.ask("team", "GET", "/api/v1/resolve?name=dataset:lab:lab-table").json()
+    assert (joined["node"]["nodeId"], joined["total"]) == ("dataset:lab:lab-table", 1)
+
+
 # Written by hand: what is refused to a key with namespaces, whatever it asks about.
 NOT_OF_ONE_NAMESPACE = {
     "GET /metrics", "GET /api/v1/events/search", "GET /api/v1/jobs", "GET /api/v1/kafka",
@@ -403,7 +424,7 @@ NOT_OF_ONE_NAMESPACE = {
     "GET /api/v1/lineage/diff", "GET /api/v1/lineage/whole", "GET /api/v1/pipelines",
     "GET /api/v1/pipelines/{name}/{rest}", "GET /api/v1/runlineage/upstream", "GET /api/v1/runs",
     "GET /api/v1/sources", "GET /api/v1/sources/{name}", "GET /api/v1/stats/{asset}",
-    "GET /api/v1/tables", "GET /api/v1/tags", "GET /api/v1/resolve", "GET /api/v1/audit",
+    "GET /api/v1/tables", "GET /api/v1/tags", "GET /api/v1/audit",
     "PUT /api/v1/sources/{name}", "PUT /api/v1/tags/{name}",
     "POST /api/v1/pipelines/{name}/{rest}", "PUT /api/v1/pipelines/{name}/{rest}",
     "PATCH /api/v1/pipelines/{name}/{rest}", "DELETE /api/v1/pipelines/{name}/{rest}",

@@ -3,7 +3,7 @@
 Each is found at a level: how well its name fits the text.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from headwater.server.lineage.matching import DATASETS, FIELDS, JOBS, closeness,
 from headwater.server.lineage.schemas import unlisted_by_name
 from headwater.server.lineage.view import StoreView
 
+Covers = Callable[[str], bool]  # whether a namespace may be shown
 _PARTS = 200  # names that hold the text and are looked through
 _COLUMNS = 500  # columns of one name
 _LONGEST = 400  # characters of a text that is looked for inside names
@@ -59,10 +60,13 @@ class Shown(NamedTuple):
 
 
 class Lookup:
-    """Finds the candidates of texts, among everything that is not hidden."""
+    """Finds the candidates of texts, among everything that is not hidden and that is covered.
 
-    def __init__(self, view: StoreView) -> None:
-        self._view = view
+    A dataset is covered by the namespace of any of its names, and shown by such a name.
+    """
+
+    def __init__(self, view: StoreView, covers: Covers) -> None:
+        self._view, self._covers = view, covers
         self._walk = ColumnWalk(view)
         # With every namespace a name is looked up by the index on both.
         self._namespaces = [int(row[0]) for row in view.session.all("SELECT id FROM namespace")]
@@ -148,7 +152,11 @@ class Lookup:
             "SELECT j.id, n.name, j.name, j.updated_at FROM job j "
             "JOIN namespace n ON n.id = j.namespace WHERE j.id = ANY(?) AND NOT j.hidden", ids,
         )  # fmt: skip
-        return {int(id_): Shown(space, name, at, "job") for id_, space, name, at in rows}
+        return {
+            int(id_): Shown(space, name, at, "job")
+            for id_, space, name, at in rows
+            if self._covers(space)
+        }
 
     def _shown_datasets(self, roots: list[int]) -> dict[int, Shown]:
         rows = self._view.session.all(
@@ -159,7 +167,8 @@ class Lookup:
         members: dict[int, list[tuple[int, str, str, int]]] = {}
         for root, *member in rows:
             members.setdefault(int(root), []).append((member[0], *member[1:]))
-        return {root: _shown_dataset(root, names) for root, names in members.items()}
+        found = {r: _shown_dataset(r, names, self._covers) for r, names in members.items()}
+        return {root: shown for root, shown in found.items() if shown is not None}
 
     def _ending(self, kind: str, text: str) -> list[tuple[int, str]]:
         return ending(self._view, kind, text) if len(text) <= _LONGEST else []
@@ -189,9 +198,14 @@ class Lookup:
         return [*((int(root), field) for root, field in rows), *unlisted]
 
 
-def _shown_dataset(root: int, names: list[tuple[int, str, str, int]]) -> Shown:
-    _, namespace, name, _ = next(member for member in names if member[0] == root)
-    others = [member[1] for member in names if member[0] != root]
+def _shown_dataset(
+    root: int, names: list[tuple[int, str, str, int]], covers: Covers
+) -> Shown | None:
+    covered = [member for member in names if covers(member[1])]
+    if not covered:
+        return None
+    shown, namespace, name, _ = min(covered, key=lambda m: (m[0] != root, m[1], m[2]))
+    others = [member[1] for member in names if member[0] != shown]
     kind: DatasetKind = dataset_kind(namespace, name, others)
     return Shown(namespace, name, max(member[3] for member in names), kind)
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from headwater.openlineage.kinds import DatasetKind
 from headwater.openlineage.names import NodeId, NodeKind
-from headwater.server.lineage.candidates import Candidate, Level, Lookup, Shown
+from headwater.server.lineage.candidates import Candidate, Covers, Level, Lookup, Shown
 from headwater.server.lineage.runs import LISTED
 from headwater.server.lineage.search import search_all
 from headwater.server.lineage.view import StoreView, moment, uuid_bytes, uuid_text
@@ -22,7 +22,7 @@ TYPES = ("JOB", "DATASET", "COLUMN")
 _DAY = 86_400 * 1_000_000  # microseconds; what is older than the newest by more is out of use
 _LISTED = 20  # others that are told
 _LABELLED = 8  # candidates for which a short name is looked for
-_SUGGESTED = 5
+_SUGGESTED, _SUGGESTED_AMONG = 5, 200  # suggestions, and those of which the covered are told
 _UUID = 36  # characters
 _KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "job": (("JOB",), ()),
@@ -69,20 +69,31 @@ class _Question(NamedTuple):
     kinds: tuple[str, ...] = ()
 
 
-def resolve(view: StoreView, text: str, types: tuple[str, ...]) -> Resolution:
-    """What a name means: of these types, unless it is a node id or has a kind before it."""
-    meant = _node(view, text)
-    if meant is not None:
+def resolve(
+    view: StoreView, text: str, types: tuple[str, ...], covers: Covers | None = None
+) -> Resolution:
+    """What a name means: of these types, unless it is a node id or has a kind before it.
+
+    With `covers`, only what is of a namespace that it holds for is looked at.
+    """
+    lookup = Lookup(view, covers or _everything)
+    meant = _node(view, lookup, text)
+    if meant is not None and (covers is None or covers(meant.namespace)):
         return Resolution(meant, [], 1, [])
-    lookup = Lookup(view)
     found = _found(lookup, text, types)
     if found:
         return _resolution(lookup, found)
-    near = search_all(view, text, ["job", "dataset", "column"], None, _SUGGESTED)
-    return Resolution(None, [], 0, [thing.node_id for thing in near])
+    most = _SUGGESTED if covers is None else _SUGGESTED_AMONG
+    near = search_all(view, text, ["job", "dataset", "column"], None, most)
+    suggestions = [thing.node_id for thing in near if covers is None or covers(thing.namespace)]
+    return Resolution(None, [], 0, suggestions[:_SUGGESTED])
 
 
-def _node(view: StoreView, text: str) -> Meant | None:
+def _everything(_: str) -> bool:
+    return True
+
+
+def _node(view: StoreView, lookup: Lookup, text: str) -> Meant | None:
     """The node of a node id."""
     node = NodeId.parse(text)
     if node is None or node.kind is NodeKind.RUN:
@@ -96,7 +107,7 @@ def _node(view: StoreView, text: str) -> Meant | None:
         found = Candidate(Level.EXACT, "DATASET", root)
     if found is None:
         return None
-    shown = Lookup(view).shown([found])
+    shown = lookup.shown([found])
     return _meant(found, shown[found], shown[found].node_id(found)) if shown else None
 
 

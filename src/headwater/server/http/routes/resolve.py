@@ -1,12 +1,13 @@
 """What a name means: the node that a person means by it, and what else it could be."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from litestar import Controller, Response, get
+from litestar import Controller, Request, Response, get
 from litestar.params import QueryParameter
 
+from headwater.http.keys import Key
 from headwater.openlineage.events import MAX_NAME
-from headwater.server.http.access import READS_ALL
+from headwater.server.http.access import READS_SOME
 from headwater.server.http.common import answer
 from headwater.server.http.errors import BadParameters, BadRequest
 from headwater.server.lineage.resolve import TYPES, resolve
@@ -21,9 +22,10 @@ class Resolve(Controller):
     tags = ("Search",)
     path = "/api/v1/resolve"
 
-    @get("/", opt=READS_ALL, sync_to_thread=True)
+    @get("/", opt=READS_SOME, sync_to_thread=True)
     def get_resolution(
         self,
+        request: Request[Any, Any, Any],
         service: Service,
         name: Annotated[
             str,
@@ -43,13 +45,16 @@ class Resolve(Controller):
         """Get the node that a name refers to, and the others with that name.
 
         `node` is empty where nothing has the name (then `suggestions` are spelt like it) and where
-        several have it only as a part of theirs (then `others` lists them).
+        several have it only as a part of theirs (then `others` lists them). A key with namespaces
+        is told only of what is in them.
         """
         if not name.strip():
             raise BadParameters("query param name must not be blank")
         wanted = _types(types)
+        key: Key | None = request.scope["state"].get("key")
+        covers = key.covers if key is not None and key.is_limited else None
         with service.open_view() as view:
-            return answer(resolve(view, name, wanted))
+            return answer(resolve(view, name, wanted, covers))
 
 
 def _types(text: str | None) -> tuple[str, ...]:
