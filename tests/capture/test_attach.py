@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -408,6 +409,38 @@ def test_batch_write_tells_the_snapshot_that_it_made(
     assert told == [[str(row[0])] for row in made.collect()]
     # The rewriting in between is a commit, too.
     assert [e["run"]["facets"]["headwater_progress"]["sequence"] for e in ends] == [1, 2, 4]
+
+
+def test_batch_read_tells_the_version_that_it_read(
+    spark: SparkSession, captured: Receiver, tmp_path: Path
+) -> None:
+    for table in ("read", "from_now", "from_first"):
+        spark.sql(f"create table ice.db.{table} (id bigint) using iceberg")
+    for rows in (2, 5):
+        spark.range(rows).writeTo("ice.db.read").append()
+    made = spark.sql("select snapshot_id from ice.db.read.snapshots order by committed_at")
+    first, second = (str(row[0]) for row in made.collect())
+    spark.sql("insert into ice.db.from_now select * from ice.db.read")
+    spark.sql(f"insert into ice.db.from_first select * from ice.db.read version as of {first}")
+    spark.sql("update ice.db.read set id = id + 1 where id > 3")
+    job = "capture_tests.append_data.db_from_"
+    assert version_read(ended(captured, f"{job}now")) == second
+    assert version_read(ended(captured, f"{job}first")) == first
+    # What it changes is what was there before it, although a newer one is by now.
+    assert version_read(ended(captured, "capture_tests.replace_data.db_read")) == second
+
+    files = tmp_path / "files"
+    spark.range(2).write.parquet(str(files))
+    newest = max(file.stat().st_mtime_ns for file in files.glob("*.parquet")) // 1_000_000
+    spark.read.parquet(str(files)).write.parquet(str(tmp_path / "copied"))
+    command = "capture_tests.execute_insert_into_hadoop_fs_relation_command"
+    told = version_read(ended(captured, f"{command}.{tmp_path.name}_copied"))
+    assert datetime.fromisoformat(told).timestamp() == newest / 1_000
+
+
+def version_read(event: dict[str, Any]) -> str:
+    (dataset,) = event["inputs"]
+    return str(dataset["facets"]["version"]["datasetVersion"])
 
 
 def test_row_level_changes_name_their_columns(spark: SparkSession, captured: Receiver) -> None:

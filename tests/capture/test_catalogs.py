@@ -102,7 +102,18 @@ def test_iceberg_tables_behind_rest(home: Path, rest: str, told: list[dict[str, 
 
 
 def test_delta_tables(home: Path, told: list[dict[str, Any]]) -> None:
-    check(told, home / "warehouse/shop.db", f"file:{home}/warehouse")
+    place = home / "warehouse/shop.db"
+    check(told, place, f"file:{home}/warehouse")
+    read = [
+        (one["name"].rpartition("/")[2], one["facets"]["version"]["datasetVersion"])
+        for event in told
+        if event["outputs"][0]["name"].startswith(f"{place}/")
+        for one in event["inputs"]
+        if event["job"]["name"] != "streamed"
+    ]
+    # Made, filled, changed, deleted from, merged into; the copy is made once.
+    assert read[:3] == [("orders", "1"), ("orders", "1"), ("orders", "2")]
+    assert sorted(read[3:]) == [("copy", "0"), ("orders", "3")]
 
 
 def check(told: list[dict[str, Any]], place: Path, catalog: str) -> None:

@@ -11,12 +11,15 @@ STATEMENTS = """
 create table orders (id int, price double) using parquet;
 insert into orders values (1, 2.5), (2, 3.5);
 create table totals using parquet as select id, sum(price) as total from orders group by id;
+create table raw (id int, price double) row format delimited fields terminated by ',';
+load data local inpath 'raw.csv' into table raw;
 select 'total of', id, total from totals where id > ${low};
 """
 
 
 def test_file_of_statements_is_captured(tmp_path: Path, receiver: Receiver) -> None:
     (tmp_path / "daily.sql").write_text(STATEMENTS)
+    (tmp_path / "raw.csv").write_text("1,2.5\n")
     options = ("--master", "local[1]", "--conf", "spark.ui.enabled=false")
     command = (sys.executable, "-m", "headwater.cli.main", "sql", *options)
     last = ("daily.sql", "--hivevar", "low=1")
@@ -33,3 +36,9 @@ def test_file_of_statements_is_captured(tmp_path: Path, receiver: Receiver) -> N
     inputs = {one["field"] for one in fields["total"]["inputFields"]}
     assert inputs == {"id", "price"}
     assert totals["inputs"][0]["facets"]["symlinks"]["identifiers"][0]["name"] == "default.orders"
+    loaded = next(event for event in ended if event["job"]["name"].endswith("default_raw"))
+    assert loaded["inputs"][0]["name"] == str(tmp_path / "raw.csv")
+    (output,) = loaded["outputs"]
+    assert output["facets"]["symlinks"]["identifiers"][0]["name"] == "default.raw"
+    price = output["facets"]["columnLineage"]["fields"]["price"]["inputFields"]
+    assert [(one["name"], one["field"]) for one in price] == [(str(tmp_path / "raw.csv"), "price")]

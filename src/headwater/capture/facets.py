@@ -40,6 +40,7 @@ class Written(Struct, frozen=True):
     files: int | None = None
     snapshot: str | None = None
     sequence: int | None = None
+    offsets: Mapping[str, Mapping[str, tuple[int, int]]] = {}  # that were read, of Kafka
 
 
 Datasets = Mapping[int, tuple[Dataset, ...]]
@@ -73,9 +74,16 @@ def symlinks(dataset: Dataset) -> dict[str, Any]:
     )
 
 
+def version(text: str) -> dict[str, Any]:
+    """The version of a dataset that is read or was made."""
+    return facet(SCHEMAS["DatasetVersionDatasetFacet"], datasetVersion=text)
+
+
 def input_json(dataset: Dataset) -> Event:
     """A dataset as an event's input."""
     told = _dataset_json(dataset)
+    if dataset.version:
+        told["facets"]["version"] = version(dataset.version)
     if dataset.locations:
         condition = {"type": "location", "locations": list(dataset.locations)}
         subset = facet(f"{_SUBSET}InputSubsetInputDatasetFacet", inputCondition=condition)
@@ -112,8 +120,7 @@ def with_written(output: Event, written: Written) -> Event:
         statistics = facet(SCHEMAS["OutputStatisticsOutputDatasetFacet"], **counts)
         told["outputFacets"] = {**told.get("outputFacets", {}), "outputStatistics": statistics}
     if written.snapshot is not None:
-        version = facet(SCHEMAS["DatasetVersionDatasetFacet"], datasetVersion=written.snapshot)
-        told["facets"] = {**output["facets"], "version": version}
+        told["facets"] = {**output["facets"], "version": version(written.snapshot)}
     return told
 
 
@@ -121,7 +128,16 @@ def batch_progress(written: Written) -> dict[str, Any]:
     """How far a batch write came, at its end: all it wrote, and the snapshot that holds it."""
     snapshots = [written.snapshot] if written.snapshot else []
     told = {} if written.sequence is None else {"sequence": written.sequence}
-    return own_facet("progress", rows=written.rows or 0, snapshots=snapshots, sources=[], **told)
+    sources = [_read_of_topics(written.offsets)] if written.offsets else []
+    rows = written.rows or 0
+    return own_facet("progress", rows=rows, snapshots=snapshots, sources=sources, **told)
+
+
+def _read_of_topics(offsets: Mapping[str, Mapping[str, tuple[int, int]]]) -> dict[str, Any]:
+    def edge(number: int) -> dict[str, dict[str, int]]:
+        return {t: {p: span[number] for p, span in parts.items()} for t, parts in offsets.items()}
+
+    return {"description": "Kafka", "startOffset": edge(0), "endOffset": edge(1)}
 
 
 def column_lineage(

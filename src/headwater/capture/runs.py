@@ -116,6 +116,12 @@ class Runs:
                 run.progress.add(report)
             run.progress.committed(commits)
 
+    def inputs(self, run: RunName) -> list[tuple[str, str]]:
+        """The namespaces and names of what a run is known to read."""
+        with self._lock:
+            found = self._runs.get(run.run_id)
+            return [*found.inputs] if found is not None else []
+
     def wrote(self, run_id: str, written: Written) -> None:
         """What a write has left: its end tells of it."""
         with self._lock:
@@ -124,7 +130,7 @@ class Runs:
                 return
             for key, output in run.outputs.items():
                 run.outputs[key] = facets.with_written(output, written)
-            if written.snapshot is not None:
+            if written.snapshot is not None or written.offsets:
                 run.run_facets["headwater_progress"] = facets.batch_progress(written)
 
     def beat(self) -> None:

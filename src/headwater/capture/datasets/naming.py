@@ -48,6 +48,7 @@ class Dataset(Struct, frozen=True):
     fields: tuple[Field, ...] = ()
     locations: tuple[str, ...] = ()  # the parts of it that are read or written, if not all of it
     behind: tuple[Behind, ...] | None = None  # its columns in a query that the database runs
+    version: str = ""  # the state of it that is read
 
     @property
     def key(self) -> tuple[str, str]:

@@ -8,17 +8,20 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+import msgspec
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from headwater.capture import facets
 from headwater.capture.datasets.naming import Dataset
 from headwater.capture.events import JobName, Moment, RunName, snake, tail, word
+from headwater.capture.guard import Guard
 from headwater.capture.plan.rules.writes import LAZY as WRITES
 from headwater.capture.runs import Runs
 from headwater.capture.spark.executions import MICRO_BATCH, Executions
 from headwater.capture.spark.extract import Described, Extractor
 from headwater.capture.spark.jvm import Java, call, class_name, message, seq, stack_trace
+from headwater.capture.spark.offsets import offsets_read
 from headwater.capture.spark.streams import Streams
 from headwater.capture.spark.written import written
 
@@ -63,6 +66,7 @@ class Batches:
     ) -> None:
         self._runs, self._extractor, self._streams = runs, extractor, streams
         self._parent_of, self._executions = parent_of, executions
+        self._guard = Guard()
         self._recent: deque[tuple[float, tuple[str, str]]] = deque(maxlen=64)
         self._seen: frozenset[int] = frozenset()
         self._asked: set[int] = set()
@@ -87,6 +91,8 @@ class Batches:
         if class_name(execution) == MICRO_BATCH:
             return  # the streaming query's own, of which Streams tells
         identity = int(execution.id())
+        if identity in self._over:
+            return  # two listeners of one session have seen it
         self._over.append(identity)
         begun = self._under_way.pop(identity, None)
         if begun is not None:
@@ -167,11 +173,19 @@ class Batches:
             moment = Moment.ABORT if _SHUT_DOWN in text else Moment.FAIL
             self._runs.end(run.run_id, moment, text, stack_trace(error))
             return
-        with contextlib.suppress(Py4JError, PySparkException):  # it has ended, come what may
+        # It has ended, come what may.
+        self._guard.run(
+            "what a write left", lambda: self._tell_what_is_left(run, execution, duration_ns)
+        )
+        self._runs.end(run.run_id, Moment.COMPLETE)
+
+    def _tell_what_is_left(self, run: RunName, execution: Java, duration_ns: int) -> None:
+        with contextlib.suppress(Py4JError, PySparkException):
             table = self._extractor.table(execution.analyzed())
             left = written(execution, table, self._application_id, duration_ns)
+            if any(namespace.startswith("kafka://") for namespace, _ in self._runs.inputs(run)):
+                left = msgspec.structs.replace(left, offsets=offsets_read(execution))
             self._runs.wrote(run.run_id, left)
-        self._runs.end(run.run_id, Moment.COMPLETE)
 
     def _stitch(
         self, described: Described, adopted: frozenset[tuple[int, ...]], session: Java

@@ -19,6 +19,7 @@ from headwater.capture.plan.formulas import bare
 from headwater.capture.plan.lineage import Column, Edge
 from headwater.capture.plan.reader import Ids
 from headwater.capture.plan.sources import Field
+from headwater.capture.spark import loads
 from headwater.capture.spark.catalogs import Catalogs
 from headwater.capture.spark.handovers import Handovers
 from headwater.capture.spark.jvm import Java, call, class_name
@@ -119,11 +120,11 @@ class Extractor:
         trimmers: tuple[Trimmer, ...],
         handovers: Handovers,
     ) -> None:
-        catalogs = Catalogs(session)
+        self._session, self._catalogs = session, Catalogs(session)
         self._registries, self._trimmers = registries, trimmers
         self._handovers = handovers
-        self._leaves = Leaves(catalogs, registries)
-        self._sinks = Sinks(catalogs, self._leaves)
+        self._leaves = Leaves(self._catalogs, registries)
+        self._sinks = Sinks(self._catalogs, self._leaves)
 
     def stream(
         self, execution: Java, *, planned: bool, known: Described | None = None
@@ -142,6 +143,8 @@ class Extractor:
         self, plan: Java, handed: Mapping[Ids, Described]
     ) -> tuple[Described, frozenset[Ids]]:
         """A batch write; the second part names the streaming queries it continues."""
+        if class_name(plan) == loads.COMMAND:
+            return self._load(plan), frozenset()
         described = self._read(plan, handed)
         lineage = described.lineage
         found = self._sinks.of_command(plan, lineage.texts("topic"))
@@ -149,6 +152,18 @@ class Extractor:
         written = self._written(found, query, lineage)
         adopted = lineage.adopted & handed.keys()
         return Described(lineage, described.datasets, written), adopted
+
+    def _load(self, plan: Java) -> Described:
+        """Files that are loaded into a table as they are."""
+        table = loads.table_of(self._session, plan)
+        lineage = loads.lineage_of(table)
+        files = msgspec.structs.replace(
+            loads.files_of(self._session, plan), fields=lineage.sources[0].fields
+        )
+        written = msgspec.structs.replace(
+            self._catalogs.v1(table), fields=lineage.sources[0].fields
+        )
+        return Described(lineage, {0: trim([files], self._trimmers)}, (written,))
 
     def rdd(self, rdd: Java, place: str) -> Described:
         """A write of an RDD's records into files."""
@@ -166,7 +181,7 @@ class Extractor:
         known = {**self._handed_over(plan, depth), **handed}
         lineages = {ids: described.lineage for ids, described in known.items()}
         lineage = analyze(str(plan.toJSON()), lineages)
-        datasets = self._inputs(plan, lineage)
+        datasets = self._inputs(plan, lineage, versions=True)
         for ids in lineage.adopted:
             datasets |= _adopted(known[ids], lineage)
         return Described(lineage, datasets)
@@ -204,8 +219,10 @@ class Extractor:
         written = tuple(map(self._registered, described.written))
         return Described(described.lineage, datasets, written)
 
-    def _inputs(self, plan: Java, lineage: PlanLineage) -> dict[int, tuple[Dataset, ...]]:
-        found = self._leaves.datasets(plan, lineage.sources)
+    def _inputs(
+        self, plan: Java, lineage: PlanLineage, *, versions: bool = False
+    ) -> dict[int, tuple[Dataset, ...]]:
+        found = self._leaves.datasets(plan, lineage.sources, versions=versions)
         return {
             index: tuple(map(self._registered, trim(datasets, self._trimmers)))
             for index, datasets in found.items()

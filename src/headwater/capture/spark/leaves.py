@@ -19,6 +19,7 @@ from headwater.capture.spark.jvm import (
     seq,
     string_map,
 )
+from headwater.capture.spark.versions import version_of
 
 _NO_DATASET = frozenset({"rate", "rate-micro-batch", "socket", "memory", "console", "noop"})
 
@@ -34,18 +35,26 @@ class Leaves:
     def __init__(self, catalogs: Catalogs, registries: Registries) -> None:
         self._catalogs, self.registries = catalogs, registries
 
-    def datasets(self, plan: Java, sources: tuple[Source, ...]) -> dict[int, tuple[Dataset, ...]]:
-        """The datasets of each source of a plan, by the source's position."""
+    def datasets(
+        self, plan: Java, sources: tuple[Source, ...], *, versions: bool = False
+    ) -> dict[int, tuple[Dataset, ...]]:
+        """The datasets of each source of a plan, by the source's position.
+
+        With the `versions` that a batch reads; those of a stream are told by its progress.
+        """
         wanted = {source.ids: index for index, source in enumerate(sources)}
         found: dict[int, tuple[Dataset, ...]] = {}
         for leaf in self.all(plan):
             index = wanted.get(ids_of(leaf))
             if index is None or index in found:
                 continue
-            fields = sources[index].fields
+            fields, read = sources[index].fields, self.of(leaf)
+            version = version_of(leaf) if versions and read else ""
             found[index] = tuple(
-                d if d.behind is not None else msgspec.structs.replace(d, fields=d.fields or fields)
-                for d in self.of(leaf)
+                d
+                if d.behind is not None
+                else msgspec.structs.replace(d, fields=d.fields or fields, version=version)
+                for d in read
             )
         return found
 

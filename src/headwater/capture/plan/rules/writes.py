@@ -22,6 +22,7 @@ _APPENDS = (
     "CreateDataSourceTableAsSelectCommand",
     "CreateHiveTableAsSelectCommand",
     "OptimizedCreateHiveTableAsSelectCommand",
+    "LoadDataCommand",
 )
 # What Delta makes of DELETE, UPDATE and MERGE.
 _DELTA_CLAUSES = ("matchedClauses", "notMatchedClauses", "notMatchedBySourceClauses")
