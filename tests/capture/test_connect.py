@@ -1,5 +1,9 @@
-"""A client of Spark Connect: life cycle, progress, files and topics, without the server's plans."""
+"""Spark Connect: a server in the client's process, one that is captured, and a client alone."""
 
+import signal
+import socket
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,17 +12,85 @@ from pyspark.sql.connect.proto import Command
 
 from capture.processes import python, running
 from capture.receiver import Receiver
+from capture.waiting import until
+from cli.lab import free_port
 from headwater.capture.connect.commands import batch_of, stream_of
+from headwater.cli.submit import conf_options
+
+
+def test_classic_and_connect_have_the_same_lineage(tmp_path: Path) -> None:
+    told: dict[str, dict[str, Any]] = {}
+    for kind in ("classic", "connect"):
+        receiver, home = Receiver(), tmp_path / "home"
+        home.mkdir()
+        with running(home, receiver.url, *python("twins.py", kind)) as app:
+            assert app.exit_code() == 0, app.text()
+        assert "capture failed" not in (home / "log").read_text()
+        home.rename(tmp_path / kind)
+        told[kind] = {name: _told(receiver, name) for name in _jobs(receiver)}
+        receiver.close()
+    assert told["connect"] == told["classic"]
+    assert {one[0][-1] for one in told["connect"].values()} == {"COMPLETE", "FAIL", "ABORT"}
+    doubled = told["connect"]["through"][2][0]
+    assert (
+        doubled["facets"]["columnLineage"]["fields"]["price"]["inputFields"][0]["field"] == "price"
+    )
+
+
+def _jobs(receiver: Receiver) -> set[str]:
+    return {str(event["job"]["name"]) for event in receiver.events}
+
+
+def _told(receiver: Receiver, job: str) -> tuple[list[str], Any, Any]:
+    """The states of a job, and what it read and wrote at last, apart from versions and sizes."""
+    types = [one for one in receiver.types(job) if one != "RUNNING"]
+    last = _last(receiver, job)
+    for dataset in (*last["inputs"], *last["outputs"]):
+        dataset.pop("outputFacets", None)
+        dataset["facets"].pop("version", None)
+    return types, last["inputs"], last["outputs"]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Receiver]]:
+    """A captured server of Spark Connect, and what it tells."""
+    home, receiver, port = tmp_path_factory.mktemp("server"), Receiver(), free_port()
+    conf = {
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.driver.memory": "700m",
+    }
+    main_class = "org.apache.spark.sql.connect.service.SparkConnectServer"
+    options = ("--master", "local[2]", *conf_options(conf), "--class", main_class)
+    command = (sys.executable, "-m", "headwater.cli.main", "submit", *options)
+    with running(home, receiver.url, *command) as app:
+        until(lambda: _listens(port) or app.over(), 240, app.text)
+        yield f"sc://127.0.0.1:{port}", receiver
+        app.signal(signal.SIGTERM)
+        assert app.exit_code() == -signal.SIGTERM, app.text()
+    receiver.close()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0
 
 
 @pytest.mark.parametrize(
     ("how", "code", "last"), [("end", 0, "COMPLETE"), ("stop", 0, "COMPLETE"), ("raise", 1, "FAIL")]
 )
 def test_client_is_told_of_from_its_beginning_to_its_end(
-    tmp_path: Path, receiver: Receiver, how: str, code: int, last: str
+    tmp_path: Path,
+    receiver: Receiver,
+    server: tuple[str, Receiver],
+    how: str,
+    code: int,
+    last: str,
 ) -> None:
     more = {"HEADWATER_HEARTBEAT_SECONDS": "1"}
-    with running(tmp_path, receiver.url, *python("connect.py", how), **more) as app:
+    address, inside = server
+    with running(tmp_path, receiver.url, *python("connect.py", how, address), **more) as app:
         app.wait_until_ready()
         receiver.wait_for(lambda found: _rows(found, "left") == 1)
         app.go()
@@ -39,6 +111,23 @@ def test_client_is_told_of_from_its_beginning_to_its_end(
     assert receiver.types("stopped") == ["START", "RUNNING", "ABORT"]
     assert receiver.types("left") == ["START", "RUNNING", "ABORT"]
     assert receiver.types("client") == ["START", "RUNNING", last]
+    # The server tells more of the same work: its columns.
+    name = f"execute_insert_into_hadoop_fs_relation_command.{tail}"
+    inside.wait_for(lambda found: any(job.endswith(name) for job in _jobs(found)))
+    job = next(job for job in _jobs(inside) if job.endswith(name))
+    # Each client is an application inside the server.
+    above = _last(inside, job)["run"]["facets"]["parent"]["job"]["name"]
+    assert job.startswith(f"{above}.")
+    if how == "stop":  # otherwise the server keeps the session for an hour
+        run = _last(inside, job)["run"]["facets"]["parent"]["run"]["runId"]
+        inside.wait_for(lambda found: _types(found, run) == ["START", "COMPLETE"])
+    ended = [e for e in inside.events if e["job"]["name"] == job and e["eventType"] == "COMPLETE"]
+    columns = ended[-1]["outputs"][0]["facets"]["columnLineage"]["fields"]
+    assert "price" in {one["field"] for one in columns["sum(price)"]["inputFields"]}
+
+
+def _types(receiver: Receiver, run: str) -> list[str]:
+    return [str(e["eventType"]) for e in [*receiver.events] if e["run"]["runId"] == run]
 
 
 def _last(receiver: Receiver, job: str) -> dict[str, Any]:

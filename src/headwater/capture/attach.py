@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from headwater.capture.classic import Capture
     from headwater.capture.connect import ConnectCapture
+    from headwater.capture.connect.local import LocalServer
 
 _attached: dict[int, "Capture | ConnectCapture"] = {}
 _lock = threading.Lock()
@@ -39,10 +40,16 @@ def attach(spark: "SparkSession", **arguments: Any) -> "Capture | ConnectCapture
 
 
 def attach_to(
-    spark: "SparkSession", arguments: dict[str, Any], *, jvm_is_driver: bool = False
+    spark: "SparkSession", arguments: dict[str, Any], *, main_class: str = ""
 ) -> "Capture | ConnectCapture | Detached":
-    """Observe a session, which may be one that an application inside the JVM has made."""
+    """Observe a session, which may be one that a main class inside the JVM has made."""
     is_classic = hasattr(spark, "_jsparkSession")
+    server = None if is_classic else _local_server(spark)
+    if server is not None:
+        capture = attach_to(server.spark, arguments)
+        if hasattr(capture, "listen_in"):
+            _guard.run("a session of Spark Connect", lambda: capture.listen_in(server.session))
+        return capture
     key = id(spark.sparkContext) if is_classic else id(spark)
     settings = read_settings(arguments, _conf(spark) if is_classic else {}, os.environ)
     if settings.disabled:
@@ -53,7 +60,7 @@ def attach_to(
         if is_classic:
             from headwater.capture.classic import Capture  # noqa: PLC0415 - it needs a JVM
 
-            _attached[key] = Capture(spark, settings, ended, jvm_is_driver=jvm_is_driver)
+            _attached[key] = Capture(spark, settings, ended, main_class=main_class)
         else:
             from headwater.capture.connect import ConnectCapture  # noqa: PLC0415
 
@@ -63,6 +70,14 @@ def attach_to(
         if key not in _attached:
             _guard.run("attaching", observe)
         return _attached.get(key) or Detached()
+
+
+def _local_server(spark: "SparkSession") -> "LocalServer | None":
+    from headwater.capture.connect.local import local_server  # noqa: PLC0415
+
+    found: list[LocalServer | None] = []
+    _guard.run("looking for a local server", lambda: found.append(local_server(spark)))
+    return found[0] if found else None
 
 
 def _conf(spark: "SparkSession") -> dict[str, str]:

@@ -13,6 +13,9 @@ from typing import Any
 from headwater.capture.guard import Guard
 from headwater.capture.official import with_listener
 
+# Specs of declarative pipelines.
+SPECS = frozenset({".yml", ".yaml"})
+
 
 def observe_sessions() -> None:
     """From now on, attach to every session that is built, or made from a context."""
@@ -67,14 +70,24 @@ def run_application(path: str, arguments: list[str]) -> None:
     sys.exit(code)
 
 
+def run_pipeline(spec: str, arguments: list[str]) -> None:
+    """Run a declarative pipeline as `spark-pipelines run` does, named by its spec."""
+    from pyspark.pipelines import cli  # noqa: PLC0415 - new in Spark 4.1
+
+    sys.argv = ["spark-pipelines", "run", "--spec", spec, *arguments]
+    os.environ.setdefault("HEADWATER_APP_NAME", cli.load_pipeline_spec(Path(spec)).name)
+    cli.main()
+
+
 def main() -> None:
-    """`python -m headwater.capture.bootstrap app.py …`"""
+    """`python -m headwater.capture.bootstrap app.py …`, or a pipeline's spec"""
     jar = os.environ.get("HEADWATER_OFFICIAL_JAR")
     if jar:
         Guard().run("installing OpenLineage's listener", lambda: install_official(jar))
     else:
         Guard().run("observing sessions", observe_sessions)
-    run_application(sys.argv[1], sys.argv[2:])
+    run = run_pipeline if Path(sys.argv[1]).suffix in SPECS else run_application
+    run(sys.argv[1], sys.argv[2:])
 
 
 if __name__ == "__main__":

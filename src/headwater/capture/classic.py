@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.capture import facets
+from headwater.capture.connect.clients import SERVERS, Clients
 from headwater.capture.datasets.registries import Registries
 from headwater.capture.datasets.registry import Registry
 from headwater.capture.datasets.trimming import enabled_trimmers
@@ -17,7 +18,7 @@ from headwater.capture.driver import SIGNAL_SECONDS, Driver
 from headwater.capture.endings import Endings
 from headwater.capture.events import JobName, Moment, RunName, snake
 from headwater.capture.guard import Guard
-from headwater.capture.jvm.listeners import seen_by_listeners
+from headwater.capture.jvm.listeners import load, register, seen_by_listeners
 from headwater.capture.parts import Parts
 from headwater.capture.restarts import Restarts
 from headwater.capture.settings import Settings
@@ -26,7 +27,7 @@ from headwater.capture.spark.executions import Executions
 from headwater.capture.spark.extract import Extractor
 from headwater.capture.spark.handovers import Handovers
 from headwater.capture.spark.hooks import Hooks
-from headwater.capture.spark.jvm import Java
+from headwater.capture.spark.jvm import Java, call
 from headwater.capture.spark.listeners import ActionListener
 from headwater.capture.spark.observer import GuardedObserver
 from headwater.capture.spark.rdds import RddSaves
@@ -54,10 +55,10 @@ class Capture:
         settings: Settings,
         ended: Callable[[], object],
         *,
-        jvm_is_driver: bool = False,
+        main_class: str = "",
     ) -> None:
         self._settings, self._ended = settings, ended
-        self._jvm_is_driver = jvm_is_driver
+        self._jvm_is_driver = bool(main_class)  # which runs the application's main class
         self._guard = Guard()
         self._finished = threading.Lock()
         self._ready = threading.Event()
@@ -78,11 +79,18 @@ class Capture:
         self._planner = Worker(self._guard, "headwater-plans")
         self._pulse = Worker(self._guard, "headwater-heartbeats", self._beat)
         restarts = Restarts(Path(settings.spool_dir).with_name("queries"))
-        self._streams = Streams(self._runs, extractor, self._planner, application, restarts)
         self._parts = Parts(spark, self._runs, application)
+        self._clients: Clients | None = None
+        if main_class.startswith(SERVERS):
+            self._clients = Clients.of_server(
+                context._jvm, self._runs, application, str(context.appName)
+            )
+        self._streams = Streams(
+            self._runs, extractor, self._planner, application, restarts, self._client_of_query
+        )
         executions = Executions(session, context._jvm)
         self._batches = Batches(
-            session, self._runs, extractor, self._streams, self._parts.parent_of, executions
+            session, self._runs, extractor, self._streams, self._parent_of, executions
         )
         observer = GuardedObserver(
             self._guard,
@@ -98,10 +106,12 @@ class Capture:
         self._hooks = Hooks(
             spark, action, observer, on_stop=self._context_stopping, listens=queue is None
         )
+        self._jvm, self._java_context = context._jvm, java_context
+        self._take_action, self._query_started = action, observer.query_started
+        self._listening: dict[str, Java] = {}
         self._seen: Seen | None = None
         if queue is not None:
-            started = observer.query_started
-            self._seen = Seen(context._jvm, java_context, queue, self._guard, action, started)
+            self._watch(queue)
         self._endings = Endings(self._driver)
         self._asked_at = time.monotonic()
         self._ready.set()
@@ -122,6 +132,35 @@ class Capture:
         """Wait until everything is reported that has happened by now."""
         if not self._finished.locked():
             self._settle()
+
+    def listen_in(self, session: Java) -> None:
+        """Observe another session of the JVM, that was made for a client of Spark Connect."""
+        identity = str(session.sessionUUID())
+        if identity in self._listening:
+            return
+        queue = load(self._jvm, Path(self._settings.spool_dir).with_name("classes"))
+        if self._seen is None:
+            self._watch(queue)
+        self._listening[identity] = register(self._jvm, session)
+
+    def _client_of(self, session: Java) -> RunName | None:
+        return self._clients.run_of(session) if self._clients is not None else None
+
+    def _client_of_query(self, query: Java) -> RunName | None:
+        return self._client_of(call(query, "sparkSession")) if self._clients is not None else None
+
+    def _parent_of(self, session: Java) -> RunName:
+        return self._client_of(session) or self._parts.parent_of(session)
+
+    def _watch(self, queue: Java) -> None:
+        self._seen = Seen(
+            self._jvm,
+            self._java_context,
+            queue,
+            self._guard,
+            self._take_action,
+            self._query_started,
+        )
 
     def part(self, name: str) -> AbstractContextManager["SparkSession"]:
         """A session whose batch actions are told as those of a job inside this application."""
@@ -195,6 +234,8 @@ class Capture:
         if self._hooks.is_installed and self._hooks.jvm_exit_code() is None:
             self._guard.run("a look", self._look)
             self._guard.run("writes under way", self._batches.poll)
+            if self._clients is not None:
+                self._guard.run("clients", self._clients.poll)
         if self._registries and self._registry_is_due():
             self._streams.refresh()
 

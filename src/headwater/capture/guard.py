@@ -35,10 +35,11 @@ class Guard:
         """Run an action that should not fail, and log it if it does."""
         error = self.attempt(action)
         if error is not None:
-            self._note(what, error)
+            self.note(what, error)
         return error is None
 
-    def _note(self, what: str, error: Exception) -> None:
+    def note(self, what: str, error: Exception) -> None:
+        """Count what an action raised, and log the first of its kind."""
         with self._lock:
             self.faults[what] += 1
             first = self.faults[what] == 1

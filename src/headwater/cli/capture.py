@@ -24,6 +24,7 @@ from headwater.cli.submit import (
 )
 from headwater.errors import SparkMissing, StackExtraMissing, UsageError
 
+_SPECS = frozenset({".yml", ".yaml"})
 _JAR = "HEADWATER_OFFICIAL_JAR"
 _SQL = "org.apache.spark.sql.hive.thriftserver.SparkSQLCLIDriver"
 _CONFIGURED = ("OPENLINEAGE_URL", "OPENLINEAGE_CONFIG", "OPENLINEAGE__", "OPENLINEAGE_DISABLED")
@@ -58,13 +59,17 @@ Who = Annotated[
 def run(
     context: typer.Context,
     app: Annotated[
-        Path, typer.Argument(help="Python file of the application, followed by its arguments.")
+        Path,
+        typer.Argument(
+            help="Python file of the application, or spec of a declarative pipeline "
+            "(spark-pipeline.yml), followed by its arguments."
+        ),
     ],
     url: Url = None,
     namespace: Namespace = None,
     listener: Who = Listener.headwater,
 ) -> None:
-    """Run a PySpark application with capture, without changing it."""
+    """Run a PySpark application or a declarative pipeline with capture, without changing it."""
     if not app.is_file():
         raise UsageError(f"{app} is not a file", hint="Name a Python file: headwater run app.py")
     jar = jar_of_official() if listener is Listener.official else ""
@@ -72,6 +77,10 @@ def run(
     environ = _environment(url, namespace)
     if jar:
         environ[_JAR] = jar
+    if app.suffix in _SPECS and "SPARK_REMOTE" not in environ:
+        # As spark-pipelines: a Spark Connect server in the same process, unless one is named.
+        environ["SPARK_API_MODE"] = "connect"
+        environ.setdefault("MASTER", "local[*]")
     command = [sys.executable, "-m", "headwater.capture.bootstrap", str(app), *context.args]
     os.execve(sys.executable, command, environ)  # noqa: S606 - the process becomes the application
 

@@ -11,13 +11,7 @@ import headwater
 from capture.apps.session import HOME
 
 how = sys.argv[1]
-# A server of its own, reached by gRPC as any other.
-spark = (
-    SparkSession.builder.remote("local[2]")
-    .config("spark.sql.shuffle.partitions", "1")
-    .config("spark.ui.enabled", "false")
-    .getOrCreate()
-)
+spark = SparkSession.builder.remote(sys.argv[2]).appName("client").getOrCreate()
 headwater.attach(spark, app_name="client")
 (HOME / "in").mkdir()
 (HOME / "in" / "a.json").write_text('{"id": 1, "price": 2.5}\n')

@@ -36,7 +36,7 @@ _TOLD = (
     "headwater: this is a Spark Connect session. The application, its streaming queries with their "
     "progress, its batch writes, and the files and topics that they name are captured. Columns, "
     "tables of catalogs and SQL commands are known to the Connect server only: to have them, "
-    "attach in a classic session, or put OpenLineage's listener into the server."
+    "start the server with `headwater submit`, or put OpenLineage's listener into it."
 )
 _STOPPED = "the Spark Connect session was closed while the query was running"
 

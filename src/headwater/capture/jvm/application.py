@@ -131,7 +131,7 @@ class Application:
         if key not in self._contexts:
             self._contexts[key] = spark = self._wrapped(session)
             self._handle_signals()  # PySpark's own handler of SIGINT would end this process
-            capture = attach_to(spark, {}, jvm_is_driver=True)
+            capture = attach_to(spark, {}, main_class=self._class)
             if isinstance(capture, Capture):
                 self._captures.append(capture)
 

@@ -24,13 +24,37 @@ _LISTENERS = {
 
 def install(jvm: Java, cache: Path) -> None:
     """Have Spark make the listeners for every session from now on; `cache` keeps their classes."""
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    folder = _compiled(jvm, loader, cache)
-    loader.addURL(jvm.java.io.File(str(folder)).toURI().toURL())
+    load(jvm, cache)
     system = jvm.java.lang.System
     for key, name in _LISTENERS.items():
         others = system.getProperty(key)
         system.setProperty(key, f"{others},{name}" if others else name)
+
+
+def load(jvm: Java, cache: Path) -> Java:
+    """Load the classes of the listeners, and give the queue of what they see."""
+    package = getattr(jvm, _PACKAGE)
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    if loader.getResource(f"{_PACKAGE}/Listeners.class") is None:
+        folder = _compiled(jvm, loader, cache)
+        loader.addURL(jvm.java.io.File(str(folder)).toURI().toURL())
+    return package.Listeners.SEEN
+
+
+def register(jvm: Java, session: Java) -> Java:
+    """Put the listeners into a session that was made without them; hold on to what is given back.
+
+    A declarative pipeline removes the listeners of its session. So the one for actions is in a
+    manager of its own, too; that of the session is handed on to the sessions of its queries.
+    """
+    package = getattr(jvm, _PACKAGE)
+    actions = getattr(package, "Listeners$Actions")()
+    session.listenerManager().register(actions)
+    session.streams().addListener(getattr(package, "Listeners$Queries")())
+    conf = session.sessionState().conf()
+    own = jvm.org.apache.spark.sql.util.ExecutionListenerManager(session, conf, False)
+    own.register(actions)
+    return own
 
 
 def seen_by_listeners(jvm: Java, context: Java) -> Java | None:

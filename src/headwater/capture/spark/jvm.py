@@ -35,6 +35,16 @@ def string_map(options: Java) -> dict[str, str]:
     return {str(pair._1()).lower(): str(pair._2()) for pair in pairs}
 
 
+def scala_object(jvm: Java, name: str) -> Java | None:
+    """An object of Scala, by the name of its class; None if there is none."""
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    try:
+        kind = jvm.java.lang.Class.forName(f"{name}$", True, loader)
+        return kind.getField("MODULE$").get(None)
+    except (Py4JError, PySparkException):
+        return None
+
+
 def private_field(thing: Java, name: str) -> Java:
     """A field that Scala keeps private, by reflection; None if there is no such field."""
     kind = thing.getClass()

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from headwater.capture.guard import Guard
+from headwater.capture.guard import Guard, jvm_is_gone
 from headwater.capture.spark.jvm import Java
 from headwater.capture.spark.listeners import ActionListener
 
@@ -50,8 +50,11 @@ class Seen:
 
     def _run(self) -> None:
         while not self._closing.is_set():
-            if not self._guard.run("what the JVM saw", self._take):
-                return  # there is no JVM any more
+            error = self._guard.attempt(self._take)
+            if error is not None and jvm_is_gone(error):
+                return
+            if error is not None:
+                self._guard.note("what the JVM saw", error)
 
     def _take(self) -> None:
         self._idle.set()

@@ -8,6 +8,7 @@ driver that starts many queries would come to an end of both.
 import json
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -90,8 +91,9 @@ class Streams:
         planner: Worker,
         parent: RunName,
         restarts: Restarts,
+        client_of: Callable[[Java], RunName | None] = lambda _: None,
     ) -> None:
-        self._restarts = restarts
+        self._restarts, self._client_of = restarts, client_of
         self._guard = Guard()
         self._runs, self._extractor, self._parent = runs, extractor, parent
         self._planner = planner
@@ -104,14 +106,15 @@ class Streams:
         run_id, query_id = str(query.runId().toString()), str(query.id().toString())
         if run_id in self._streams:
             return
-        name = query.name() or f"{self._parent.job.name}.{query_id[:8]}"
+        parent = self._client_of(query) or self._parent
+        name = query.name() or f"{parent.job.name}.{query_id[:8]}"
         run = self._continued(query_id)
         if run is None:
-            run = RunName(run_id, JobName(self._parent.job.namespace, str(name)))
+            run = RunName(run_id, JobName(parent.job.namespace, str(name)))
             self._runs.start(
                 run,
                 facets.job_type("STREAMING", "QUERY", emission="PERIODIC"),
-                parent=self._parent,
+                parent=parent,
                 more={"headwater_query": self._restarts.facet(query_id, run_id)},
             )
         stream = self._streams[run_id] = Stream(run, query)
