@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headwater.cli.options import DEFAULT_SERVER, AsJson, Server
+from headwater.errors import RequestRefused
 from headwater.openlineage.graph import Branch, Way, reach, tree
 from headwater.openlineage.names import NodeId, NodeKind
 
@@ -82,9 +83,20 @@ def lineage(
 
 
 def _children(client: "Client", node: NodeId) -> list[str]:
-    """The names of the jobs that a job starts, and one more than are shown."""
-    job = client.job(node) if node.kind is NodeKind.JOB else None
-    return [one.id.name for one in islice(client.children(job.id), _CHILDREN + 1)] if job else []
+    """The names of the jobs that a job starts, and one more than are shown.
+
+    None where the server cannot be asked: an older one, or a job named `..`.
+    """
+    from headwater.cli.output import escaped
+
+    if node.kind is not NodeKind.JOB:
+        return []
+    try:
+        job = client.job(node)
+        found = islice(client.children(job.id), _CHILDREN + 1) if job else ()
+        return [escaped(one.id.name) for one in found]
+    except RequestRefused:
+        return []
 
 
 def _nodes(client: "Client", node: NodeId, depth: int, at: str | None) -> "Picture":
