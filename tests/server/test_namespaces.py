@@ -12,8 +12,10 @@ import pytest
 from litestar.testing import TestClient
 
 from headwater.errors import RunOfAnother
+from headwater.openlineage.masking import Masker, mask_event
 from headwater.server.http.app import assemble
 from headwater.server.http.limited_events import read_limited
+from headwater.server.ingest import scrubbing
 from headwater.server.service import Service
 from headwater.server.settings import Settings
 from headwater.server.store.database import open_database
@@ -414,6 +416,25 @@ def test_names_are_resolved_within_the_namespaces_of_a_key(team: Team) -> None:
         assert node["nodeId"] == "job:lab:lab-job"
     joined = team.ask("team", "GET", "/api/v1/resolve?name=dataset:lab:lab-table").json()
     assert (joined["node"]["nodeId"], joined["total"]) == ("dataset:lab:lab-table", 1)
+
+
+def test_an_event_of_a_limited_key_is_searched_for_secrets_once(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched = []
+
+    def counted(masker: Masker, event: Any) -> Any:
+        searched.append(event)
+        return mask_event(masker, event)
+
+    monkeypatch.setattr(scrubbing, "mask_event", counted)
+    odd = facet(password="hunter2", url="http://u:hunter2@h")
+    event = _of("lab", run_event("START", 5, run="odd", job="lab-job", odd=odd))
+    assert team.send("team", event) == 201
+    assert len(searched) == 1
+    stored = team.ask("operator", "GET", f"/api/v1/events/lineage?runId={event['run']['runId']}")
+    assert "hunter2" not in stored.text
+    assert "headwater_masked" in stored.text
 
 
 # Written by hand: what is refused to a key with namespaces, whatever it asks about.

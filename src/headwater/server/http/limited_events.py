@@ -35,7 +35,7 @@ _text = msgspec.json.Decoder(str)
 
 
 def restrict(raw: bytes, key: Key, scrub: Scrub, resolve: Resolve, most: int) -> bytes:
-    """An event of at most so many bytes without what the key may not say.
+    """An event of at most so many bytes without secrets, and without what the key may not say.
 
     Raises: EventRejected, Forbidden.
     """
@@ -68,7 +68,7 @@ def read_limited(service: Service, raw: bytes, key: Key) -> Event:
     """
     store = service.store
     scrub, resolve, most = store.scrubber.scrub, store.rules.resolve, service.settings.max_event
-    event = store.read(restrict(raw, key, scrub, resolve, most))
+    event = store.read(restrict(raw, key, scrub, resolve, most), is_clean=True)
     return msgspec.structs.replace(event, restores=key.namespaces, runs_of=key.namespaces)
 
 

@@ -43,14 +43,14 @@ class Store:
         self._reader = EventReader(self.scrubber.scrub, max_event)
         self._probing = threading.Lock()
 
-    def read(self, raw: bytes, searched: int | None = None) -> Event:
-        """Read and check one event, without the secrets in it.
+    def read(self, raw: bytes, searched: int | None = None, *, is_clean: bool = False) -> Event:
+        """Read and check one event, without the secrets in it; one that is clean has none.
 
         Raises: EventRejected. TakesLong, when more than `searched` bytes would have to be
             searched for secrets.
         """
         try:
-            return self._reader.read(raw, searched)
+            return self._reader.read(raw, searched, is_clean=is_clean)
         except (EventRejected, TakesLong):
             raise
         except Exception as error:
