@@ -59,6 +59,8 @@ def dropped_columns(view: StoreView, root: int, present: Schema | None) -> set[s
 
 def unlisted_columns(view: StoreView, roots: list[int]) -> Unlisted:
     """Columns that exist because column lineage names them, though the schema has not."""
+    if not view.session.all("SELECT 1 FROM mapped_field LIMIT 1"):
+        return {}
     names = view.names
     rows = view.session.all(
         "SELECT d.id, d.root, f.name FROM dataset d JOIN mapped_field m ON m.dataset = d.id "

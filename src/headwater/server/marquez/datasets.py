@@ -105,16 +105,22 @@ def column_lineage(
     found: dict[int, dict[str, ColumnLineage]] = {}
 
     unlisted = unlisted_columns(view, [*schemas])
-
-    def exists(root: int, field: str) -> bool:
-        if root not in schemas or field in schemas[root].names:
-            return True
-        return field in unlisted.get(root, ())
-
+    # The columns of each dataset that has a schema; any column of another one exists.
+    columns = {
+        root: schema.names | unlisted[root] if root in unlisted else schema.names
+        for root, schema in schemas.items()
+    }
+    listed = {member: columns.get(origin[0]) for member, origin in origins.items()}
+    members: dict[int, set[int]] = {}
+    for member, origin in origins.items():
+        members.setdefault(origin[0], set()).add(member)
     reads = datasets_read(view, {row[5] for row in rows})
     for root, mapping, *_, job in rows:
+        own = columns.get(root)
+        # A job's own output may be an input of its columns, by any name.
+        read = None if job == 0 else reads[job] | members.get(root, set())
         for output in mappings[mapping].outputs.values():
-            if not exists(root, output.field):
+            if own is not None and output.field not in own:
                 continue
             column = found.setdefault(root, {}).setdefault(
                 output.field,
@@ -123,8 +129,8 @@ def column_lineage(
             given = [
                 InputFieldOf(*names[i.dataset], i.field, output.description, output.type)
                 for i in output.inputs
-                if exists(origins[i.dataset][0], i.field)
-                and (job == 0 or i.dataset in reads[job] or origins[i.dataset][0] == root)
+                if ((there := listed[i.dataset]) is None or i.field in there)
+                and (read is None or i.dataset in read)
             ]
             if column.input_fields:  # of another mapping; there may be tens of thousands
                 known = {msgspec.structs.astuple(one) for one in column.input_fields}

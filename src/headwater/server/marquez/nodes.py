@@ -68,7 +68,7 @@ def write_nodes(
         for job, row in jobs.plain_rows(view, [*walk.inputs]).items()
     ]
     found.sort(key=lambda job: (job.row[1], job.row[2]))
-    edge = _dated_edges(walk) if dated else _plain_edge
+    edge = _dated_edges(walk) if dated else None
     into: dict[int, list[Edge]] = {root: [] for root in ids}
     out: dict[int, list[Edge]] = {root: [] for root in ids}
     nodes = []
@@ -76,8 +76,12 @@ def write_nodes(
     shown = [job._replace(inputs=(), outputs=()) for job in found] if brief else found
     for job, data in zip(found, _job_data(view, shown, names), strict=True):
         number, node_id = job.row[0], job_id(job.row[1], job.row[2])
-        reads = [edge(ids[root], node_id, (number, INPUT, root)) for root in job.inputs]
-        writes = [edge(node_id, ids[root], (number, OUTPUT, root)) for root in job.outputs]
+        if edge is None:
+            reads = [Edge(ids[root], node_id) for root in job.inputs]
+            writes = [Edge(node_id, ids[root]) for root in job.outputs]
+        else:
+            reads = [edge(ids[root], node_id, (number, INPUT, root)) for root in job.inputs]
+            writes = [edge(node_id, ids[root], (number, OUTPUT, root)) for root in job.outputs]
         for root, read in zip(job.inputs, reads, strict=True):
             out[root].append(read)
         for root, written in zip(job.outputs, writes, strict=True):
@@ -86,10 +90,6 @@ def write_nodes(
     nodes += [Node(ids[root], "DATASET", told[root], into[root], out[root]) for root in ids]
     nodes.sort(key=lambda node: node.id)
     return nodes
-
-
-def _plain_edge(origin: str, destination: str, _: EdgeKey) -> Edge:
-    return Edge(origin, destination)
 
 
 def _dated_edges(walk: Walk) -> Callable[[str, str, EdgeKey], Edge]:

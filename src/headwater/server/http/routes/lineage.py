@@ -40,7 +40,7 @@ from headwater.server.service import Service
 from headwater.server.store.log import body_sizes, in_parts
 from headwater.server.store.tables import OUTPUT
 
-_PART_BYTES = 2**20  # of events that are read at once, if one alone is not larger
+_PART_BYTES = 4 * 2**20  # of events that are read at once, if one alone is not larger
 _NOWHERE = "HTTP 404 Not Found"
 
 
@@ -166,7 +166,7 @@ class Lineage(Ingest):
 async def _events_in_parts(
     service: Service, parts: Iterator[list[int]], total: int
 ) -> AsyncIterator[bytes]:
-    """Events as an answer that is never held as a whole; each part has about a megabyte."""
+    """Events as an answer that is never held as a whole; each part has a few megabytes."""
 
     def read(part: list[int]) -> list[bytes]:
         with service.open_view() as view:
