@@ -115,6 +115,7 @@ ARGUMENTS = {
     "lineage": ["x"],
     "logs": ["kafka"],
     "origin": ["x"],
+    "reached": ["x", "--offsets", "1"],
     "run": ["--listener", "official", "app.py"],
     "search": ["x"],
     "submit": ["--listener", "official", "app.py"],
@@ -125,7 +126,7 @@ ARGUMENTS = {
 # What a base install can do, given a server, a worker or a store; everything else names an extra.
 LIGHT = (
     *("connector", "diff", "events", "impact", "job stop", "lineage", "origin", "runs", "search"),
-    *("key create", "key revoke", "watch"),
+    *("key create", "key revoke", "reached", "sql", "watch"),
 )
 EVERY_COMMAND = """
 import contextlib, io, json, sys
@@ -168,7 +169,7 @@ def test_every_command_without_its_extra_says_what_to_install(environment: Envir
 
 def test_listener_and_capture_without_spark_say_what_to_install(environment: Environment) -> None:
     (environment.folder.parent / "app.py").touch()
-    for command in ("run", "submit"):
+    for command in ("run", "submit", "sql"):
         told = environment.headwater(command, "app.py")
         assert told.returncode == 1
         assert "pip install pyspark" in told.stderr

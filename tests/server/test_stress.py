@@ -65,6 +65,7 @@ def _known(api: Api) -> dict[str, str]:
         "name /jobs/": "job_0", "name /datasets/": "table", "run_id": run_id("run 0"),
         "runId": run_id("run 0"), "nodeId /column-lineage": "datasetField:db:table:column_7",
         "nodeId": "dataset:db:table", "type": "run", "q": "column", "snapshot": "1",
+        "partition": "0", "firstOffset": "0", "lastOffset": "9",
         "asset": "jobs", "rest": "connectors", "cluster": "none", "topic": "none",
     }  # fmt: skip
 
