@@ -33,7 +33,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.driver.memory", "900m")
         .config(
             "spark.driver.extraJavaOptions",
-            f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.stream.error.file={home}/derby.log",
+            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC "
+            f"-Dderby.stream.error.file={home}/derby.log",
         )
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")

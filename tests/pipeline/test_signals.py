@@ -87,7 +87,7 @@ def test_a_batch_job_is_interrupted(
         "  Run it again to do its work",
     ]
     assert "Traceback" not in job.log()
-    assert "report" not in job.log()
+    assert "Please report" not in job.log()
 
 
 def test_a_streaming_job_ends(platform: Platform, server: ServerProcess, tmp_path: Path) -> None:
@@ -97,4 +97,4 @@ def test_a_streaming_job_ends(platform: Platform, server: ServerProcess, tmp_pat
     assert job.end(signal.SIGTERM) == 0
     assert job.own_lines()[-1] == "lineage-archive ended"
     assert "Traceback" not in job.log()
-    assert "report" not in job.log()
+    assert "Please report" not in job.log()

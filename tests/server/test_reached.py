@@ -1,10 +1,16 @@
 """Records of a topic, followed through commits, snapshots and the runs that read them."""
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
+from headwater.server.lineage.reached import reached
+from headwater.server.lineage.view import StoreView, StoreViews
+from headwater.server.store.aliases import AliasRules
+from headwater.server.store.database import Session, open_database
 from server.api import Api
 from server.events import dataset, facet, minute, run_event, run_id
 
@@ -209,3 +215,80 @@ def test_any_range_gives_the_commits_that_overlap_it(api: Api, seed: int) -> Non
         batches = [run[key] for run in runs for key in ("firstBatch", "lastBatch")]
         assert [min(batches), max(batches)] == [int(true[0]), int(true[-1])] if true else not runs
         assert all(job["exact"] for job in jobs)
+
+
+def test_reports_of_other_tables_decide_nothing(api: Api) -> None:
+    """Two tables may have a snapshot with one id; only the writers of a table know its order."""
+    _start_sink(api)
+    reader = run_event("COMPLETE", 5, run="r", job="reader", inputs=[_version(_TABLE, "14")])
+    foreign = facet(rows=0, commits=[{"batch": 0, "snapshot": "12", "sequence": 99}],
+                    snapshots=["12"])  # fmt: skip
+    other = run_event("RUNNING", 1, run="o", job="other", outputs=["elsewhere"],
+                      headwater_progress=foreign)  # fmt: skip
+    api.send(reader, other)
+    assert [job["name"] for job in _ask(api, 15, 15)] == ["sink", "reader"]
+
+
+def test_a_partition_that_nobody_reads_opens_few_events(api: Api) -> None:
+    api.send(
+        run_event("START", 0, run="sink", job="sink", inputs=[_ORDERS], outputs=[_TABLE]),
+        *(_sink(at, _report((at, None, 10 * at, 10 * at + 10))) for at in range(1, 300)),
+    )
+    with _counted(api) as (view, statements):
+        root = view.dataset_id(_KAFKA, "orders")
+        assert root is not None
+        assert reached(view, root, "9", 0, 10).jobs == []
+    assert len(statements) < 20
+
+
+def test_the_work_grows_with_the_runs_and_not_with_the_ways_between_them(api: Api) -> None:
+    """A chain of tables that all feed one, each by a run that is earlier the later its table is."""
+    counts = []
+    for tables in (10, 60):
+        topic, name = dataset(f"topic{tables}", _KAFKA), f"n{tables}"
+        told = facet(rows=0, commits=[{"batch": 1, "offsets": {topic["name"]: {"0": [0, 9]}}}])
+        events = [
+            run_event("START", 0, run=f"{name}s", job=f"{name}s", inputs=[topic],
+                      outputs=[f"{name}_0"]),
+            run_event("RUNNING", 1, run=f"{name}s", job=f"{name}s", headwater_progress=told),
+        ]  # fmt: skip
+        for at in range(tables):
+            here = f"{name}_{at}"
+            events.append(run_event("COMPLETE", 2, run=f"{here}c", job=f"{here}c", inputs=[here],
+                                    outputs=[f"{name}_{at + 1}"]))  # fmt: skip
+            events.append(run_event("COMPLETE", 400 - at, run=f"{here}w", job=f"{here}w",
+                                    inputs=[here], outputs=[f"{name}_all"]))  # fmt: skip
+            events.append(run_event("COMPLETE", 500, run=f"{here}r", job=f"{here}r",
+                                    inputs=[f"{name}_all"]))  # fmt: skip
+        api.send_batch(*events)
+        with _counted(api) as (view, statements):
+            root = view.dataset_id(_KAFKA, topic["name"])
+            assert root is not None
+            assert len(reached(view, root, "0", 0, 9).jobs) == 3 * tables + 1
+        counts.append(len(statements))
+    assert counts[1] < 7 * counts[0], counts
+
+
+@contextmanager
+def _counted(api: Api) -> Iterator[tuple[StoreView, list[str]]]:
+    """A view of a server's store, and the statements that it ran."""
+    database, statements = open_database(api.store_url), list[str]()
+
+    class Counted:
+        def __init__(self, session: Session) -> None:
+            self._session, self.dialect = session, session.dialect
+
+        def all(self, sql: str, *params: Any) -> list[Any]:
+            statements.append(sql)
+            return self._session.all(sql, *params)
+
+        def many(self, sql: str, rows: Any) -> None:
+            raise AssertionError("a question only reads")
+
+        def run(self, sql: str, *params: Any) -> None:
+            raise AssertionError("a question only reads")
+
+    with StoreViews(database, AliasRules(())).open_view() as view:
+        counted = StoreView(Counted(view.session), view.rules, view.contents, view.at, view.budget)
+        yield counted, statements
+    database.close()

@@ -58,6 +58,10 @@ class StopSignal(threading.Event):
         self.set()
 
 
+def _is_not_of_gateway(record: logging.LogRecord) -> bool:
+    return record.module != "java_gateway"  # which logs as the root logger
+
+
 def run(one: Job, spark: SparkSession, settings: Settings, *, observed: bool = True) -> None:
     """Run a batch job to its end, a streaming one until a signal, and stop the session.
 
@@ -67,9 +71,9 @@ def run(one: Job, spark: SparkSession, settings: Settings, *, observed: bool = T
 
     """
     stop = StopSignal()  # after the session, which has a handler of its own for Ctrl-C
-    # py4j writes a trace for each call that a JVM's end interrupts, and raises it as well. A signal
+    # py4j logs a trace for each call that a JVM's end interrupts, and raises it as well. A signal
     # to the process group ends the JVM, often before Python has called its own handler.
-    logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
+    logging.getLogger().addFilter(_is_not_of_gateway)
     if observed:
         observe(spark)
     try:

@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 from headwater.errors import AnswerTooLarge
 from headwater.openlineage.facets import CommitProgress, ProgressFacet, positions
-from headwater.server.lineage.run_lineage import progress_of
+from headwater.server.lineage.run_lineage import progress_facets, progress_of
 from headwater.server.lineage.view import StoreView
 from headwater.server.store.rows import RunRow
 
 _CLOSE = 1_000_000  # microseconds from which on reports are read one after the other
 _PAGE = 5  # reports that are read at once
+_LATEST = 20  # reports of a run of which one tells of every partition that it reads
 _SNAPSHOTS = (
     "SELECT s.id FROM event e JOIN snapshot s ON s.seq = e.seq AND s.run = e.run "
     "WHERE e.run = ? AND e.time > ? AND e.time < ? ORDER BY e.time, e.seq"
@@ -48,6 +49,8 @@ class _Report(NamedTuple):
 
 def committed(view: StoreView, run: RunRow, records: Records) -> Committed | None:
     """What the run committed of the records; None where it read none of them."""
+    if not _may_have_read(view, run, records):
+        return None
     first = next(_reports(view, run, _before(view, run, records, records.first), records), None)
     if first is None:
         return None
@@ -65,6 +68,16 @@ def committed(view: StoreView, run: RunRow, records: Records) -> Committed | Non
         any(facet.watermark is not None or facet.state_rows for facet in facets),
         all(_holding(facet, records) for facet in facets),
     )
+
+
+def _may_have_read(view: StoreView, run: RunRow, records: Records) -> bool:
+    """Whether the latest reports of a run tell that it came as far as the first record."""
+    rows = view.session.all(
+        "SELECT seq FROM event WHERE run = ? ORDER BY time DESC, seq DESC LIMIT ?", run.id, _LATEST
+    )
+    facets = progress_facets(view, [row[0] for row in rows])
+    ends = [end for facet in facets.values() for _, end in _told(facet, records)]
+    return max(ends, default=0) > records.first
 
 
 def _last_batch(view: StoreView, run: RunRow, edge: int, records: Records) -> Iterator[int]:

@@ -20,7 +20,8 @@ from headwater.server.lineage.view import StoreView, moment, uuid_text
 from headwater.server.store.rows import RunRow
 from headwater.server.store.tables import INPUT, OUTPUT
 
-_MOST_RUNS = 5_000  # that are looked at
+_MOST_RUNS = 5_000  # that are followed
+_MOST_LOOKS = 50_000  # at runs, of which one may read many datasets
 _LISTED_SNAPSHOTS = _LISTED_RUNS = 100
 
 _STATE = "it keeps state: later commits may hold the records as well"
@@ -105,7 +106,8 @@ class _Walk:
     def __init__(self, view: StoreView) -> None:
         self._view = view
         self._arrivals: dict[int, _Arrival] = {}
-        self._waiting: dict[int, None] = {}
+        self._waiting: set[int] = set()
+        self._looks = 0
         self._visits: dict[int, _Visit] = {}
         self._read: dict[int, set[int]] = {}  # job → the datasets by which it is reached
         self.is_complete = True
@@ -119,39 +121,53 @@ class _Walk:
                 self._visit(_by_offsets(self._view, run, told), root)
 
     def follow(self) -> bool:
-        """Go on from one dataset; whether there was any left."""
-        if not self._waiting:
+        """Go on from the dataset that the records reached first; whether there was any left.
+
+        No run passes records on before it has them: later steps cannot change earlier ones, and
+        each dataset is gone on from once, unless an earlier snapshot of it is found.
+        """
+        if not self._waiting or self._looks > _MOST_LOOKS:
+            self.is_complete = self.is_complete and not self._waiting
             return False
-        root = next(iter(self._waiting))
-        del self._waiting[root]
+        root = min(self._waiting, key=lambda one: (self._arrivals[one].since, one))
+        self._waiting.discard(root)
         arrival = self._arrivals[root]
-        runs = self._readers(root, arrival.since)
+        runs = []
+        for run in self._readers(root, arrival.since):
+            known = self._visits.get(run.id)
+            if known is None or max(arrival.since, run.created_at) < known.since:
+                runs.append(run)
+            else:
+                self._read[run.job].add(root)
         read = versions_told(self._view, root, INPUT, [run.id for run in runs])
-        holds = SnapshotOrder(self._view, arrival.snapshots).holds(read.values())
+        order = SnapshotOrder(self._view, root, arrival.snapshots)
+        holds = order.holds(read.values())
         for run in runs:
             has_read = holds.get(read.get(run.id, ""))
-            if has_read is not False:
+            if has_read is not False and self._has_room(run):
                 since = max(arrival.since, run.created_at)
                 made = snapshots_since(self._view, run, since - 1)
                 outputs = _outputs(self._view, run, made)
                 self._visit(_Visit(run, since, outputs, [], None if has_read else _TIME), root)
         return True
 
+    def _has_room(self, run: RunRow) -> bool:
+        if run.id in self._visits or len(self._visits) < _MOST_RUNS:
+            return True
+        self.is_complete = False
+        return False
+
     def _visit(self, visit: _Visit, root: int) -> None:
         self._read.setdefault(visit.run.job, set()).add(root)
-        known = self._visits.get(visit.run.id)
-        if known is not None and known.since <= visit.since:
-            return
-        if known is None and len(self._visits) >= _MOST_RUNS:
-            self.is_complete = False
-            return
         self._visits[visit.run.id] = visit
         for written, snapshots in visit.outputs.items():
             arrival = self._arrivals.get(written)
-            if arrival is None or visit.since < arrival.since:
-                arrival = self._arrivals.setdefault(written, _Arrival(visit.since))
-                arrival.since = visit.since
-                self._waiting[written] = None
+            if arrival is None:
+                arrival = self._arrivals[written] = _Arrival(visit.since)
+                self._waiting.add(written)
+            elif visit.since < arrival.since or not arrival.snapshots.keys() >= {*snapshots}:
+                arrival.since = min(visit.since, arrival.since)
+                self._waiting.add(written)
             arrival.snapshots.update(dict.fromkeys(snapshots))
 
     def _readers(self, root: int, since: int) -> list[RunRow]:
@@ -162,6 +178,7 @@ class _Walk:
             f"AND r.{LISTED} AND (r.ended_at IS NULL OR r.ended_at >= ?) "
             "ORDER BY r.created_at, r.uuid LIMIT ?", INPUT, root, since, _MOST_RUNS + 1,
         )  # fmt: skip
+        self._looks += len(rows)
         if len(rows) > _MOST_RUNS:
             self.is_complete = False
         return [RunRow.of(row) for row in rows[:_MOST_RUNS]]

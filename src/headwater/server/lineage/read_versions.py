@@ -7,8 +7,10 @@ from headwater.server.lineage.facets import FacetBook, Wanted, dataset_facets
 from headwater.server.lineage.run_lineage import progress_facets
 from headwater.server.lineage.view import StoreView
 from headwater.server.store.rows import unpack_sources
+from headwater.server.store.tables import OUTPUT
 
 _VERSION = "version"  # OpenLineage's facet
+_EARLIEST = 20  # snapshots of which one is taken for the first
 
 
 def versions_told(view: StoreView, root: int, io: int, runs: list[int]) -> dict[int, str]:
@@ -31,21 +33,19 @@ def versions_told(view: StoreView, root: int, io: int, runs: list[int]) -> dict[
 class SnapshotOrder:
     """Tells whether a version of a table was read after some snapshots had been made."""
 
-    def __init__(self, view: StoreView, snapshots: Iterable[str]) -> None:
-        self._view, self._snapshots = view, frozenset(snapshots)
+    def __init__(self, view: StoreView, root: int, snapshots: Iterable[str]) -> None:
+        self._view, self._root, self._snapshots = view, root, frozenset(snapshots)
         self._sequences: dict[str, int] = {}
         self._first: int | None = None
         if self._snapshots:
-            self._load([*self._snapshots])
-            known = [self._sequences.get(one) for one in self._snapshots]
-            numbers = [number for number in known if number is not None]
-            self._first = min(numbers) if len(numbers) == len(known) else None
+            numbers = self._load([*self._snapshots], _EARLIEST)
+            self._first = min(numbers) if numbers else None
 
     def holds(self, versions: Iterable[str]) -> dict[str, bool | None]:
         """Whether each version has one of the snapshots; None where that cannot be told."""
         wanted = [*dict.fromkeys(versions)]
         if self._first is not None:
-            self._load([one for one in wanted if one not in self._sequences])
+            self._load([one for one in wanted if one not in self._sequences], len(wanted))
         return {one: self._holds(one) for one in wanted}
 
     def _holds(self, version: str) -> bool | None:
@@ -56,11 +56,23 @@ class SnapshotOrder:
             return None
         return number >= self._first
 
-    def _load(self, snapshots: list[str]) -> None:
-        """Read the sequence numbers of snapshots from the reports that told of them."""
-        rows = self._view.session.all("SELECT seq FROM snapshot WHERE id = ANY(?)", snapshots)
-        wanted = {*snapshots}
-        for facet in progress_facets(self._view, [*{row[0] for row in rows}]).values():
+    def _load(self, snapshots: list[str], most: int) -> list[int]:
+        """The sequence numbers of the snapshots that the table's own writers told of first.
+
+        Snapshots are told in the order in which they are made.
+        """
+        if not snapshots or not most:
+            return []
+        rows = self._view.session.all(
+            "SELECT min(s.seq) FROM snapshot s WHERE s.id = ANY(?) AND s.run IN "
+            "(SELECT io.run FROM dataset d JOIN run_io io ON io.dataset = d.id AND io.io = ? "
+            "WHERE d.root = ?) GROUP BY s.id ORDER BY 1 LIMIT ?",
+            snapshots, OUTPUT, self._root, most,
+        )  # fmt: skip
+        wanted, found = {*snapshots}, list[int]()
+        facets = progress_facets(self._view, [*dict.fromkeys(row[0] for row in rows)])
+        for _, facet in sorted(facets.items()):
             for commit in facet.commits or ():
                 if commit.snapshot in wanted and commit.sequence is not None:
-                    self._sequences[commit.snapshot] = commit.sequence
+                    found.append(self._sequences.setdefault(commit.snapshot, commit.sequence))
+        return found
