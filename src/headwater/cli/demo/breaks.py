@@ -1,6 +1,7 @@
 """Breaks a running demo in ways that happen, and mends it again."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -47,13 +48,16 @@ def schema(state: State, _name: str) -> str:
 
 def worker_killed(state: State, _name: str) -> str:
     """Kill the worker as a power cut would."""
+    import psutil
+
     pid = state.services["worker"].pid
     process = pid.process() if pid else None
     if process is None:
         raise UsageError("the worker is not running now", hint="Check `headwater status`")
     # Its JVM first: it would otherwise notice, and end in good order.
     for one in (*process.children(recursive=True), process):
-        one.kill()
+        with suppress(psutil.NoSuchProcess):  # it ended with the one before
+            one.kill()
     return f"the worker (pid {process.pid}) is killed; the platform starts it again"
 
 

@@ -2,14 +2,15 @@
 
 A mapping belongs to the graph while the job that told it still writes the dataset. A column exists
 if a schema or a mapping names it, until a schema that had it is followed by one without it: a
-schema may list only some of the columns.
+schema may list only some of the columns. Columns that are internal to Headwater's own jobs do not
+exist (`store.mapped_fields`).
 """
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from headwater.server.lineage.mappings import datasets_read, mappings_into, mappings_out_of
-from headwater.server.lineage.schemas import dropped_columns, schemas_of
+from headwater.server.lineage.schemas import schemas_of, unlisted_columns
 from headwater.server.lineage.view import IndexedMapping, Schema, StoreView
 from headwater.server.store.contents import Input, Output
 
@@ -34,7 +35,7 @@ class ColumnWalk:
         self.columns: dict[Column, None] = {}
         self._roots: dict[int, int] = {}
         self._schemas: dict[int, Schema | None] = {}
-        self._dropped: dict[int, set[str]] = {}
+        self._unlisted: dict[int, frozenset[str]] = {}
         self._writers: dict[int, list[tuple[int, int]]] = {}
         self._readers: dict[int, list[tuple[int, int, int]]] = {}
         self._reads: dict[int, set[int]] = {}  # job → what it reads
@@ -135,12 +136,13 @@ class ColumnWalk:
         """Whether a column that a schema or a mapping names exists."""
         root, name = column
         schema = self._schemas.get(root)
-        return schema is None or name in schema.names or name not in self._dropped_from(root)
+        return schema is None or name in schema.names or name in self._unlisted_in(root)
 
-    def _dropped_from(self, root: int) -> set[str]:
-        if root not in self._dropped:
-            self._dropped[root] = dropped_columns(self._view, root, self._schemas.get(root))
-        return self._dropped[root]
+    def _unlisted_in(self, root: int) -> frozenset[str]:
+        if root not in self._unlisted:
+            found = unlisted_columns(self._view, [root])
+            self._unlisted[root] = frozenset(found.get(root, ()))
+        return self._unlisted[root]
 
     def _written_by(self, roots: set[int]) -> dict[int, IndexedMapping]:
         new = [root for root in roots if root not in self._writers]
