@@ -83,7 +83,7 @@ _STREAM = Lab(
         ),
         datasets={
             "topic:orders": _topic(*_ORDER),
-            "archive:orders": same("orders", *_ORDER, "partition"),
+            "archive:orders": same("orders", *_ORDER, more=("partition",)),
             "table:orders": same("orders", *_ORDER),
             "topic:supplier-stats": columns(
                 "orders",
@@ -112,7 +112,7 @@ _CONNECT = Lab(
         jobs=(job("orders-source", "", "topic:orders"), *_sinks("orders", "orders"), _WORKER),
         datasets={
             "topic:orders": _topic(*_ORDER),
-            "archive:orders": same("orders", *_ORDER, "partition"),
+            "archive:orders": same("orders", *_ORDER, more=("partition",)),
             "table:orders": same("orders", *_ORDER),
         },
     ),
@@ -130,8 +130,8 @@ _MULTI = Lab(
         datasets={
             "topic:orders": _topic(*_ORDER),
             "topic:bids": _topic(*_BID),
-            "archive:orders": same("orders", *_ORDER, "partition"),
-            "archive:bids": same("bids", *_BID, "partition"),
+            "archive:orders": same("orders", *_ORDER, more=("partition",)),
+            "archive:bids": same("bids", *_BID, more=("partition",)),
             "table:orders": same("orders", *_ORDER),
             "table:bids": same("bids", *_BID),
         },

@@ -49,6 +49,7 @@ def columns(topic: str, **given: str) -> Columns:
     }
 
 
-def same(topic: str, *names: str) -> Columns:
-    """Columns that come from the topic's of the same names, also from `partition`, Kafka's own."""
-    return {name: frozenset({f"{topic}.{name}"}) for name in names}
+def same(topic: str, *names: str, more: tuple[str, ...] = ()) -> Columns:
+    """Columns that come from the topic's fields of the same names, and `more` that do not."""
+    copied = {name: frozenset({f"{topic}.{name}"}) for name in names}
+    return {**copied, **{name: frozenset[str]() for name in more}}
