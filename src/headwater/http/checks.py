@@ -23,6 +23,11 @@ _METHODS = (*_READING, "POST", "PUT", "PATCH", "DELETE")
 # What a form of any page can send without the browser asking first.
 _FORM_TYPES = (b"text/plain", b"application/x-www-form-urlencoded", b"multipart/form-data")
 
+_CHECKED = frozenset((
+    b"host", b"origin", b"sec-fetch-site", b"content-length", b"transfer-encoding", b"content-type",
+))  # fmt: skip
+_Headers = dict[bytes, list[bytes]]
+
 Refusal = tuple[int, str]
 
 
@@ -72,32 +77,32 @@ class RequestChecks:
             await refuse(send, *refusal)
 
     def _refusal(self, scope: "HTTPScope") -> Refusal | None:
-        method = scope["method"]
+        method, headers = scope["method"], _checked_headers(scope)
         if method not in _METHODS:
             return 405, f"the method is not one of {', '.join(_METHODS)}"
-        if self._checks_host() and not self._is_own(scope):
+        if self._checks_host() and not self._is_own(headers):
             return 403, (
                 "the host name in the address is not this service's: ask it as localhost, "
                 "or name the host among those it is allowed"
             )
         if method in _READING:
             return None
-        if self._is_foreign(scope):
+        if self._is_foreign(headers):
             return 403, "pages of other sites may not write here unless their origin is allowed"
-        return _without_type(scope)
+        return _without_type(headers)
 
-    def _is_own(self, scope: "HTTPScope") -> bool:
-        given = _all(scope, b"host")
+    def _is_own(self, headers: _Headers) -> bool:
+        given = headers.get(b"host", ())
         if len(given) != 1:
             return False
         return _is_loopback_host(given[0]) or host_name(given[0].decode("latin-1")) in self._hosts
 
-    def _is_foreign(self, scope: "HTTPScope") -> bool:
+    def _is_foreign(self, headers: _Headers) -> bool:
         """Whether the page of another site sent a request, as far as the browser tells.
 
         A browser sends each of these headers once: of several, one is not the browser's.
         """
-        origins, sites = _all(scope, b"origin"), _all(scope, b"sec-fetch-site")
+        origins, sites = headers.get(b"origin", ()), headers.get(b"sec-fetch-site", ())
         if len(origins) > 1 or len(sites) > 1:
             return True
         origin = origins[0].decode("latin-1").lower() if origins else ""
@@ -106,13 +111,17 @@ class RequestChecks:
         if sites:
             return sites[0] not in (b"same-origin", b"none")
         # Proxies change the scheme; the host is what they are asked to keep.
-        host = b"".join(_all(scope, b"host")).decode("latin-1").lower()
+        host = b"".join(headers.get(b"host", ())).decode("latin-1").lower()
         return bool(origin) and origin.partition("://")[2] != host
 
 
-def _all(scope: "HTTPScope", wanted: bytes) -> list[bytes]:
-    """Every value of a header."""
-    return [value for name, value in scope["headers"] if name == wanted]
+def _checked_headers(scope: "HTTPScope") -> _Headers:
+    """Every value of the headers that are checked."""
+    found: _Headers = {}
+    for name, value in scope["headers"]:
+        if name in _CHECKED:
+            found.setdefault(name, []).append(value)
+    return found
 
 
 @lru_cache(64)
@@ -130,12 +139,13 @@ def host_name(host: str) -> str:
     return name.lower()
 
 
-def _without_type(scope: "HTTPScope") -> Refusal | None:
+def _without_type(headers: _Headers) -> Refusal | None:
     """See that a body says what it is, and is nothing that any page may send."""
-    lengths, codings = _all(scope, b"content-length"), _all(scope, b"transfer-encoding")
-    if all(length == b"0" for length in lengths) and not codings:
+    lengths = headers.get(b"content-length", ())
+    if b"transfer-encoding" not in headers and all(length == b"0" for length in lengths):
         return None
-    kinds = [kind.partition(b";")[0].strip().lower() for kind in _all(scope, b"content-type")]
+    given = headers.get(b"content-type", ())
+    kinds = [kind.partition(b";")[0].strip().lower() for kind in given]
     if len(kinds) != 1 or not kinds[0] or kinds[0] in _FORM_TYPES:
         return 415, "send a content type that says what the body is, e.g. application/json"
     return None

@@ -146,6 +146,8 @@ class RunApplier:
         if run.parent is not None:
             self.unit.parents.add(run.parent)
         run.parent = None if parent is None else parent.id
+        if parent is not None:
+            self.unit.run_parents.add(parent.id)
         self.unit.changed_runs.add(run.id)
         self.unit.ended.add(run.id if parent is None else parent.id)
 

@@ -35,7 +35,7 @@ def end_above(unit: Unit, run: RunRow) -> int | None:
 
 def settle_children(unit: Unit) -> None:
     """Settle the runs below those whose end is newly known."""
-    todo, unit.ended = unit.ended, set()
+    todo, unit.ended = {run for run in unit.ended if unit.may_have_children(run)}, set()
     if todo:
         unit.flush()
     for _ in range(LEVELS):

@@ -47,6 +47,7 @@ class Unit:
         self.run_ids: dict[bytes, int] = {}
         self.runs: dict[int, RunRow] = {}
         self.new_runs: set[bytes] = set()  # looked for, and not in the store
+        self.run_parents: set[int] = set()  # named as parents since everything was forgotten
         self.run_ios: dict[int, dict[tuple[int, int, int], RunIoRow]] = {}
         self.run_named: dict[int, dict[tuple[int, int], int]] = {}
         self.declared: dict[tuple[int, int], RunIoRow] = {}
@@ -126,6 +127,10 @@ class Unit:
         in the store that is not at hand.
         """
         return number >= self._ours[table]
+
+    def may_have_children(self, run: int) -> bool:
+        """Whether there may be runs below a run."""
+        return run in self.run_parents or not self.is_ours("run", run)
 
     def new_id(self, table: str) -> int:
         """The next number of a table."""
