@@ -42,9 +42,26 @@ class Cluster:
             self._run("worker.Worker", *options)
         self._await("worker.Worker", "Successfully registered with master", 2)
 
+    def kill_executor(self) -> None:
+        """Kill one executor of the application that runs, as a lack of memory does."""
+        self._executors()[0].kill()
+
+    def kill_worker(self) -> None:
+        """Kill a Spark worker with all its executors, as the loss of a machine does."""
+        lost = self._processes.pop()
+        processes = [psutil.Process(lost.pid), *_below(lost.pid)]
+        for process in processes:
+            process.kill()
+        lost.wait(60)
+        psutil.wait_procs(processes[1:], 60)
+
+    def _executors(self) -> list[psutil.Process]:
+        below = [one for process in self._processes for one in _below(process.pid)]
+        return [one for one in below if _is_executor(one)]
+
     def stop(self) -> None:
         for process in self._processes:
-            family = [*psutil.Process(process.pid).children(recursive=True)]
+            family = _below(process.pid)
             process.terminate()
             process.wait(120)
             for one in family:
@@ -65,3 +82,14 @@ class Cluster:
 
     def _log(self, what: str) -> Path:
         return self._folder / f"{what}.log"
+
+
+def _below(pid: int) -> list[psutil.Process]:
+    return psutil.Process(pid).children(recursive=True)
+
+
+def _is_executor(process: psutil.Process) -> bool:
+    try:
+        return any("ExecutorBackend" in word for word in process.cmdline())
+    except psutil.Error:  # it has ended
+        return False
