@@ -61,7 +61,7 @@ def plain(output: str) -> str:
 
 def ask(platform: Platform, path: str) -> Any:
     url = platform.variables()["OPENLINEAGE_URL"]
-    return httpx.get(f"{url}/api/v1/{path}", timeout=30).json()
+    return httpx.get(f"{url}/api/v1/{path}", timeout=120).json()
 
 
 def jobs(platform: Platform) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def test_the_api_answers_while_a_connector_hangs(worker: WorkerProcess, platform
     name, config = renamed("orders-s3-sink", "hanging")
     url = f"http://127.0.0.1:{door.port}"
     put(worker, name, {**config, "value.converter.schema.registry.url": url})
-    with httpx.Client(base_url=worker.url, timeout=10) as client:
+    with httpx.Client(base_url=worker.url, timeout=30) as client:
         for path in ("/connectors?expand=status&expand=info", f"/connectors/{name}/status"):
             assert client.get(path).status_code == 200
         for path in ("", "/config", "/tasks", "/topics", "/offsets", "/logs"):
@@ -104,7 +104,7 @@ def test_a_stop_past_its_timeout_leaves_no_query_behind(
     plain.send("slow", range(20))
     put(worker, "slow", sink("slow", topics__dir="slow"))
     eventually(lambda: plain.once("slow/slow/", ids=range(20)), LIMIT_S)
-    with suspended(platform, "s3"), httpx.Client(base_url=worker.url, timeout=10) as client:
+    with suspended(platform, "s3"), httpx.Client(base_url=worker.url, timeout=30) as client:
         plain.send("slow", range(20, 40))
         eventually(lambda: _is_in_a_batch(worker.folder / "checkpoints" / "slow"), LIMIT_S)
         assert client.put("/connectors/slow/stop").status_code == 204
@@ -138,7 +138,7 @@ def test_requests_that_wait_for_a_service_leave_the_others_alone(
                 for number in range(100)
             ]
             eventually(lambda: all(one.running() for one in waiting), LIMIT_S)
-            with httpx.Client(base_url=worker.url, timeout=10) as client:
+            with httpx.Client(base_url=worker.url, timeout=30) as client:
                 for path in ("/connectors?expand=status", "/connectors/asked/status", "/"):
                     assert client.get(path).status_code == 200
             ended = [one.result().text for one in waiting if one.done()]
