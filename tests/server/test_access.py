@@ -44,7 +44,7 @@ TABLE = {
         "GET /api/v1/runs/{run_id}/lineage", "GET /api/v1/runs/{run_id}/progress",
         "GET /api/v1/search", "GET /api/v1/sources", "GET /api/v1/sources/{name}",
         "GET /api/v1/stats/{asset}", "GET /api/v1/stream", "GET /api/v1/tables", "GET /api/v1/tags",
-        "GET /api/v1/resolve", "GET /api/v1/reached",
+        "GET /api/v1/resolve", "GET /api/v1/reached", "GET /api/v1/why",
     ],
     "write": [
         "POST /api/v1/lineage", "POST /api/v1/lineage/batch",

@@ -13,6 +13,7 @@ from server.stores import KINDS, Stores
 KNOWN = {
     "nodeId": "job:none:none", "runId": "00000000-0000-4000-8000-000000000000", "q": "x",
     "type": "run", "name": "x", "partition": "0", "firstOffset": "0", "lastOffset": "0",
+    "snapshot": "1",
 }  # fmt: skip
 
 

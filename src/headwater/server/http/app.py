@@ -49,6 +49,7 @@ from headwater.server.http.routes.runs import Runs
 from headwater.server.http.routes.session import Session
 from headwater.server.http.routes.stream import Streams
 from headwater.server.http.routes.topics import KafkaTopics
+from headwater.server.http.routes.why import Why
 from headwater.server.http.sending import HeldAnswers, with_bounded_answers
 from headwater.server.ingest.kafka_consumer import Topic, TopicReader
 from headwater.server.ingest.lane import Lane
@@ -84,6 +85,7 @@ _HANDLERS = (
     History,
     Impact,
     Reached,
+    Why,
     Overview,
     Streams,
     Listing,

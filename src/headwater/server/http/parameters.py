@@ -34,12 +34,20 @@ Offset = Annotated[
     int, QueryParameter(ge=0, le=_MOST_OFFSET, description="Number of results to skip")
 ]
 Partition = Annotated[int, QueryParameter(ge=0, le=2**31 - 1, description="A Kafka partition")]
+OptionalPartition = Annotated[
+    int | None, QueryParameter(ge=0, le=2**31 - 1, description="A Kafka partition")
+]
+_Offset = Annotated[int, QueryParameter(ge=0, le=2**62), Meta(ge=0, le=2**62)]
+Offsets = Annotated[
+    list[_Offset] | None, QueryParameter(max_items=200, description="Offsets of the partition")
+]
 FirstOffset = Annotated[
     int, QueryParameter(name="firstOffset", ge=0, le=2**62, description="The first record")
 ]
 LastOffset = Annotated[
     int, QueryParameter(name="lastOffset", ge=0, le=2**62, description="The last record")
 ]
+SnapshotId = Annotated[str, QueryParameter(max_length=_WORD, description="A snapshot's id")]
 Depth = Annotated[
     int, QueryParameter(ge=-_MOST_DEPTH, le=_MOST_DEPTH, description="Maximum distance")
 ]

@@ -5,7 +5,7 @@ them (the run facet `headwater_progress`).
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -67,29 +67,53 @@ def _dataset(io: Any, offsets: Offsets, snapshots: list[str]) -> dict[str, Any]:
     }
 
 
-def snapshot_offsets(view: StoreView, dataset: int, snapshot: str) -> dict[str, Any] | None:
-    """The Kafka offsets that went into a snapshot; None where no event tells of it.
+class MadeBy(NamedTuple):
+    """The run that made a snapshot, as the event that first reported it tells."""
 
-    An event may tell of several snapshots, and not of the commits that made them: then the offsets
-    are those of all of them.
-    """
+    run: int
+    uuid: bytes
+    time: int
+    facet: ProgressFacet
+    commit: CommitProgress | None  # none where the event tells of several commits together
+
+    @property
+    def offsets(self) -> Offsets:
+        """The Kafka offsets that went into the snapshot."""
+        return _committed(self.commit) if self.commit else _whole([self.facet])
+
+
+def made_by(view: StoreView, dataset: int, snapshot: str) -> MadeBy | None:
+    """What made a snapshot of a dataset; None where no event tells of it."""
     rows = view.session.all(
-        "SELECT s.seq, r.uuid, e.time FROM snapshot s JOIN run r ON r.id = s.run "
+        "SELECT s.seq, r.id, r.uuid, e.time FROM snapshot s JOIN run r ON r.id = s.run "
         "JOIN event e ON e.seq = s.seq WHERE s.id = ? AND EXISTS (SELECT 1 FROM run_io io "
         "JOIN dataset d ON d.id = io.dataset WHERE io.run = s.run AND io.io = 1 AND d.root = ?) "
         "ORDER BY s.seq LIMIT 1", snapshot, dataset,
     )  # fmt: skip
     if not rows:
         return None
-    seq, uuid, time = rows[0]
+    seq, run, uuid, time = rows[0]
     facet = progress_of(read_bodies(view.session, [seq])[seq]) or ProgressFacet()
     commit = next((one for one in facet.commits or () if one.snapshot == snapshot), None)
+    return MadeBy(run, uuid, time, facet, commit)
+
+
+def snapshot_offsets(view: StoreView, dataset: int, snapshot: str) -> dict[str, Any] | None:
+    """The Kafka offsets that went into a snapshot; None where no event tells of it.
+
+    An event may tell of several snapshots, and not of the commits that made them: then the offsets
+    are those of all of them.
+    """
+    found = made_by(view, dataset, snapshot)
+    if found is None:
+        return None
+    commit = found.commit
     return {
         "snapshot": snapshot,
-        "runId": uuid_text(uuid),
-        "at": moment(time),
-        "snapshots": [snapshot] if commit else facet.snapshots or [],
-        "offsets": _committed(commit) if commit else _whole([facet]),
+        "runId": uuid_text(found.uuid),
+        "at": moment(found.time),
+        "snapshots": [snapshot] if commit else found.facet.snapshots or [],
+        "offsets": found.offsets,
         "batch": commit.batch if commit else None,
         "sequence": commit.sequence if commit else None,
     }

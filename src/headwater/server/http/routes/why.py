@@ -1,0 +1,40 @@
+"""Where a snapshot of a table came from."""
+
+from litestar import Controller, Response, get
+
+from headwater.openlineage.names import NodeKind
+from headwater.server.http.access import READS_NODE
+from headwater.server.http.common import answer, name_of
+from headwater.server.http.errors import BadRequest, NotFound
+from headwater.server.http.parameters import Node, SnapshotId
+from headwater.server.http.routes.history import parse_node
+from headwater.server.lineage.why import why
+from headwater.server.service import Service
+
+
+class Why(Controller):
+    """Snapshots, followed back to offsets of topics."""
+
+    tags = ("Lineage",)
+    path = "/api/v1"
+
+    @get("/why", opt=READS_NODE, sync_to_thread=True)
+    def get_why(self, service: Service, node_id: Node, snapshot: SnapshotId) -> Response[bytes]:
+        """List the runs that wrote what is in a snapshot of a table, with what they read.
+
+        The first is the run that made the snapshot; those after it wrote the tables that it read.
+        """
+        node = parse_node(node_id)
+        if node.kind is not NodeKind.DATASET:
+            raise BadRequest(detail="a snapshot is of a table: dataset:NAMESPACE:NAME")
+        with service.open_view() as view:
+            root = view.find_dataset(node)
+            if root is None:
+                raise NotFound("Dataset", name_of(node))
+            found = why(view, root, snapshot)
+        if found is None:
+            raise NotFound("Snapshot", snapshot)
+        return answer({
+            "nodeId": node_id, "snapshot": snapshot, "complete": found.is_complete,
+            "writes": found.writes,
+        })  # fmt: skip

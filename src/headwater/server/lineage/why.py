@@ -1,0 +1,191 @@
+"""Where a snapshot of a table came from: the run that made it, what that read, and so on upstream.
+
+The run that made a snapshot tells its micro-batch and offsets, or the versions of the tables that
+it read. What is behind such a table is every commit into it until then: a superset.
+"""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from headwater.openlineage.facets import positions
+from headwater.openlineage.names import DatasetName, JobName
+from headwater.server.lineage.jobs import job_names
+from headwater.server.lineage.read_versions import versions_told
+from headwater.server.lineage.run_io import dataset_names
+from headwater.server.lineage.run_lineage import MadeBy, Offsets, made_by, progress_facets
+from headwater.server.lineage.runs import LISTED
+from headwater.server.lineage.view import StoreView, moment, uuid_text
+from headwater.server.store.rows import RunRow
+from headwater.server.store.tables import INPUT, OUTPUT
+
+_MOST = 200  # writes in one answer
+_REPORTS = 20  # of a run, of which one tells its positions
+
+_STATE = "it keeps state: the row may hold records of earlier batches as well"
+_EVENTS = "its report tells the offsets of several commits together"
+_BEFORE = "of all that was written before the table was read"
+
+
+class VersionRead(Struct, rename="camel", gc=False):
+    """A dataset that a run read, with the snapshot if the run told it."""
+
+    node_id: str
+    namespace: str
+    name: str
+    snapshot: str | None
+
+
+class Write(Struct, rename="camel", gc=False):
+    """A run that wrote into a table what a row came from; named by its job."""
+
+    node_id: str
+    namespace: str
+    name: str
+    run_id: str
+    state: str
+    at: datetime
+    batch: int | None
+    output: VersionRead
+    offsets: Offsets  # an unknown start is the beginning of the partition
+    inputs: list[VersionRead]
+    exact: bool
+    reason: str | None
+
+
+class Why(NamedTuple):
+    """The writes behind a snapshot, the one that made it first."""
+
+    writes: list[Write]
+    is_complete: bool
+
+
+class _Table(NamedTuple):
+    """A table as a run read it; the time is that of the read."""
+
+    root: int
+    snapshot: str | None
+    until: int
+
+
+def why(view: StoreView, root: int, snapshot: str) -> Why | None:
+    """Follow a snapshot upstream; None where no event tells of it."""
+    made = made_by(view, root, snapshot)
+    if made is None:
+        return None
+    walk = _Walk(view)
+    walk.begin(made, root, snapshot)
+    while walk.waiting and len(walk.writes) < _MOST:
+        walk.follow(walk.waiting.pop(0))
+    return Why(walk.writes[:_MOST], not walk.waiting and len(walk.writes) <= _MOST)
+
+
+class _Walk:
+    """A walk upstream from table to table, by the runs between them."""
+
+    def __init__(self, view: StoreView) -> None:
+        self._view = view
+        self._seen: set[tuple[int, int]] = set()  # table and run
+        self.waiting: list[_Table] = []
+        self.writes: list[Write] = []
+
+    def begin(self, made: MadeBy, root: int, snapshot: str) -> None:
+        """Begin with the run that made the snapshot."""
+        run = self._run(made.run)
+        offsets, reason = made.offsets, None
+        if made.facet.watermark is not None or made.facet.state_rows:
+            offsets, reason = _from_the_beginning(offsets), _STATE
+        elif offsets and made.commit is None and len(made.facet.snapshots or ()) > 1:
+            reason = _EVENTS
+        batch = made.commit.batch if made.commit else None
+        self._add(run, _Table(root, snapshot, made.time), made.time, batch, offsets, reason)
+
+    def follow(self, table: _Table) -> None:
+        """Go on with every run that wrote the table before it was read."""
+        rows = self._view.session.all(
+            "SELECT r.* FROM run r WHERE r.id IN (SELECT io.run FROM dataset d "
+            "JOIN run_io io ON io.dataset = d.id AND io.io = ? WHERE d.root = ?) "
+            f"AND r.{LISTED} AND r.created_at <= ? ORDER BY r.created_at DESC, r.uuid LIMIT ?",
+            OUTPUT, table.root, table.until, _MOST + 1,
+        )  # fmt: skip
+        for run in map(RunRow.of, rows):
+            if (table.root, run.id) not in self._seen:
+                until = min(table.until, run.ended_at or table.until)
+                offsets = _offsets(self._view, run, until)
+                self._add(run, table, until, None, offsets, _BEFORE)
+
+    def _add(
+        self, run: RunRow, table: _Table, at: int, batch: int | None, offsets: Offsets,
+        reason: str | None,
+    ) -> None:  # fmt: skip
+        self._seen.add((table.root, run.id))
+        inputs = self._inputs(run)
+        roots = {table.root, *(root for root, _ in inputs)}
+        names = dataset_names(self._view, roots)
+        job = job_names(self._view, {run.job})[run.job]
+        self.writes.append(
+            Write(
+                str(JobName(*job)),
+                *job,
+                uuid_text(run.uuid),
+                run.state,
+                moment(at),
+                batch,
+                _read(names[table.root], table.snapshot),
+                offsets,
+                [_read(names[root], version) for root, version in inputs],
+                reason is None,
+                reason,
+            )
+        )
+        for root, version in inputs:
+            if not names[root][0].startswith("kafka:"):
+                self.waiting.append(_Table(root, version, at))
+
+    def _inputs(self, run: RunRow) -> list[tuple[int, str | None]]:
+        rows = self._view.session.all(
+            "SELECT DISTINCT d.root FROM run_io io JOIN dataset d ON d.id = io.dataset "
+            "WHERE io.run = ? AND io.io = ? ORDER BY d.root", run.id, INPUT,
+        )  # fmt: skip
+        told = (
+            (root, versions_told(self._view, root, INPUT, [run.id]).get(run.id)) for (root,) in rows
+        )
+        return [*told]
+
+    def _run(self, number: int) -> RunRow:
+        return RunRow.of(self._view.session.all("SELECT * FROM run WHERE id = ?", number)[0])
+
+
+def _offsets(view: StoreView, run: RunRow, until: int) -> Offsets:
+    """From where to where a run had read its topics until a time."""
+    ends = (
+        ("from", "time >= ? ORDER BY time, seq", run.created_at),
+        ("to", "time <= ? ORDER BY time DESC, seq DESC", until),
+    )
+    found: Offsets = {}
+    for side, which, time in ends:
+        rows = view.session.all(
+            f"SELECT seq FROM event WHERE run = ? AND {which} LIMIT ?", run.id, time, _REPORTS
+        )
+        facets = progress_facets(view, [row[0] for row in rows])
+        for facet in (facets[row[0]] for row in rows if row[0] in facets):
+            for source in facet.sources or ():
+                given = source.start_offset if side == "from" else source.end_offset
+                for topic, partition, place in positions(given):
+                    known = found.setdefault(topic, {}).setdefault(
+                        partition, {"from": None, "to": None}
+                    )
+                    known[side] = place if known[side] is None else known[side]
+    return found
+
+
+def _from_the_beginning(offsets: Offsets) -> Offsets:
+    return {
+        topic: {number: {"from": None, "to": one["to"]} for number, one in parts.items()}
+        for topic, parts in offsets.items()
+    }
+
+
+def _read(name: tuple[str, str], snapshot: str | None) -> VersionRead:
+    return VersionRead(str(DatasetName(*name)), *name, snapshot)

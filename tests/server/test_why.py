@@ -1,0 +1,96 @@
+"""A snapshot of a table, followed back to the runs, snapshots and offsets that it came from."""
+
+from typing import Any
+
+from server.api import Api
+from server.events import dataset, facet, minute, run_event, run_id
+
+_KAFKA, _LAKE = "kafka://b:9092", "s3://lake"
+_ORDERS, _TABLE, _TOTALS = (
+    dataset("orders", _KAFKA),
+    dataset("default/orders", _LAKE),
+    dataset("default/totals", _LAKE),
+)
+
+
+def _commit(batch: int, snapshot: str, start: int, end: int) -> dict[str, Any]:
+    offsets = {"orders": {"0": [start, end]}}
+    return {"batch": batch, "snapshot": snapshot, "sequence": batch + 1, "offsets": offsets}
+
+
+def _report(*commits: dict[str, Any], **more: Any) -> dict[str, Any]:
+    first, last = (commits[n]["offsets"]["orders"]["0"] for n in (0, -1))
+    source = {"startOffset": {"orders": {"0": first[0]}}, "endOffset": {"orders": {"0": last[1]}}}
+    snapshots = [one["snapshot"] for one in commits]
+    return facet(rows=0, sources=[source], commits=[*commits], snapshots=snapshots, **more)
+
+
+def _sink(at: float, report: dict[str, Any]) -> dict[str, Any]:
+    return run_event("RUNNING", at, run="sink", job="sink", headwater_progress=report)
+
+
+def _start(api: Api, **more: Any) -> None:
+    api.send(
+        run_event("START", 0, run="sink", job="sink", inputs=[_ORDERS], outputs=[_TABLE]),
+        _sink(1, _report(_commit(0, "11", 0, 10), **more)),
+        _sink(2, _report(_commit(1, "12", 10, 20), _commit(2, "13", 20, 30), **more)),
+        _sink(8, _report(_commit(3, "14", 30, 40), **more)),
+    )
+
+
+def _why(api: Api, table: dict[str, Any], snapshot: str) -> list[dict[str, Any]]:
+    node = f"dataset:{table['namespace']}:{table['name']}"
+    told = api.get("/why", nodeId=node, snapshot=snapshot)
+    assert told["complete"]
+    writes: list[dict[str, Any]] = told["writes"]
+    return writes
+
+
+def _range(start: int | None, end: int) -> dict[str, Any]:
+    return {"orders": {"0": {"from": start, "to": end}}}
+
+
+def test_a_snapshot_of_a_stream_leads_to_its_batch_and_offsets(api: Api) -> None:
+    _start(api)
+    (sink,) = _why(api, _TABLE, "13")
+    assert (sink["name"], sink["runId"], sink["batch"]) == ("sink", run_id("sink"), 2)
+    assert (sink["offsets"], sink["exact"]) == (_range(20, 30), True)
+    assert sink["output"]["snapshot"] == "13"
+    assert [one["name"] for one in sink["inputs"]] == ["orders"]
+
+
+def test_a_batch_write_leads_to_the_snapshot_it_read_and_the_offsets_behind(api: Api) -> None:
+    _start(api)
+    read = {**_TABLE, "facets": {"version": facet(datasetVersion="13")}}
+    done = facet(rows=1, sources=[], snapshots=["91"])
+    api.send(run_event("COMPLETE", 5, run="daily", job="daily", inputs=[read], outputs=[_TOTALS],
+                       headwater_progress=done))  # fmt: skip
+    daily, sink = _why(api, _TOTALS, "91")
+    assert (daily["name"], daily["exact"], daily["offsets"]) == ("daily", True, {})
+    assert [(one["name"], one["snapshot"]) for one in daily["inputs"]] == [("default/orders", "13")]
+    assert (sink["name"], sink["exact"], sink["offsets"]) == ("sink", False, _range(0, 30))
+    assert sink["output"]["snapshot"] == "13"
+    assert sink["at"] == minute(5)
+
+
+def test_what_keeps_state_may_hold_records_from_the_beginning(api: Api) -> None:
+    _start(api, stateRows=3)
+    (sink,) = _why(api, _TABLE, "14")
+    assert (sink["offsets"], sink["exact"]) == (_range(None, 40), False)
+    assert "keeps state" in sink["reason"]
+
+
+def test_tables_in_a_circle_are_followed_once(api: Api) -> None:
+    done = facet(rows=1, sources=[], snapshots=["91"])
+    for at, run in enumerate(("one", "two")):
+        api.send(run_event("COMPLETE", at, run=run, job="circle", inputs=[_TABLE], outputs=[_TABLE],
+                           headwater_progress=done))  # fmt: skip
+    assert [write["runId"] for write in _why(api, _TABLE, "91")] == [run_id("one")]
+
+
+def test_what_nobody_reported_is_not_found(api: Api) -> None:
+    _start(api)
+    node = f"dataset:{_LAKE}:default/orders"
+    assert api.status("/why", nodeId=node, snapshot="99") == 404
+    assert api.status("/why", nodeId=f"{node}x", snapshot="11") == 404
+    assert api.status("/why", nodeId="job:default:sink", snapshot="11") == 400
