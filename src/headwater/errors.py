@@ -46,6 +46,11 @@
     │   ├── ServiceFailed       a service did not come up
     │   ├── ServiceUnprepared   a service could not be prepared for its start
     │   └── MetastoreCorrupt    the metastore's database cannot be read
+    ├── TraceError           a row or a record cannot be traced
+    │   ├── SparkFailed         no Spark session could be started
+    │   ├── BadPredicate        a predicate cannot be read, or holds what it must not
+    │   ├── TableUnknown        a table does not exist, or is not of Iceberg
+    │   └── RowMissing          no row of a table matches
     └── PipelineError        the data pipeline failed
         ├── PipelineExtraMissing  a package of the `pipeline` extra is not installed
         ├── BadConfig           a connector's configuration cannot be used
@@ -564,6 +569,58 @@ class MetastoreCorrupt(StackError):
             f"the metastore's database in {path} cannot be used: {reason}",
             hint="Restore that folder, or delete it to start without tables; "
             "the files in s3://warehouse are kept",
+        )
+
+
+class TraceError(HeadwaterError):
+    """A row or a record cannot be traced."""
+
+
+class SparkFailed(TraceError):
+    """No Spark session could be started to read a table with."""
+
+    def __init__(self, reason: str, log: str) -> None:
+        self.reason, self.log = reason, log
+        lines = [line for line in log.splitlines() if line.strip()]
+        last = f": {lines[-1].strip()}" if lines else ""
+        super().__init__(
+            f"Spark could not be started: {reason}{last}",
+            hint="`headwater doctor` says what this machine lacks",
+        )
+
+
+class BadPredicate(TraceError):
+    """A predicate cannot be read, or holds what it must not."""
+
+    exit_code = 2
+
+    def __init__(self, text: str, reason: str) -> None:
+        self.text, self.reason = text, reason
+        super().__init__(
+            f"the predicate {text!r} cannot be used: {reason}",
+            hint="Write a condition on columns of the table, such as \"order_id = 'a1'\"",
+        )
+
+
+class TableUnknown(TraceError):
+    """A table does not exist, or is not of Iceberg."""
+
+    def __init__(self, table: str, reason: str) -> None:
+        self.table, self.reason = table, reason
+        super().__init__(
+            f"the table {table} cannot be traced: {reason}",
+            hint="Name an Iceberg table of the catalog, such as default.orders",
+        )
+
+
+class RowMissing(TraceError):
+    """No row of a table matches a predicate."""
+
+    def __init__(self, table: str, predicate: str) -> None:
+        self.table, self.predicate = table, predicate
+        super().__init__(
+            f"no row of {table} matches {predicate}",
+            hint="Ask where a record went: headwater why-not TABLE --record TOPIC/PARTITION@OFFSET",
         )
 
 

@@ -85,6 +85,10 @@ class Client:
         """An answer as it came."""
         return self._get(path, dict[str, Any], **params)
 
+    def ask_list(self, path: str, **params: Any) -> list[Any]:
+        """An answer that is a list, as it came."""
+        return self._get(path, list[Any], **params)
+
     def text(self, path: str, **params: Any) -> str:
         """An answer that is not JSON."""
         return self._answer(path, params).text

@@ -48,6 +48,10 @@ def run_job(
     checkpoints: Annotated[str | None, typer.Option(help="Folder for checkpoints.")] = None,
     tables: Annotated[str | None, typer.Option(help="Tables to maintain. Default: all.")] = None,
     keep_seconds: Annotated[str | None, typer.Option(help="Age at which snapshots expire.")] = None,
+    format_version: Annotated[
+        str | None,
+        typer.Option(help="Format of Iceberg tables that are created: 2 or 3. Default: 3."),
+    ] = None,
     listener: Who = Listener.headwater,
 ) -> None:
     """Run a job in the foreground: a batch job to its end, a streaming job until Ctrl-C.
@@ -74,6 +78,7 @@ def run_job(
         checkpoints=checkpoints,
         tables=tables,
         keep_seconds=keep_seconds,
+        format_version=format_version,
     )
     spark = session(master, settings.job_name or name, conf)
     run(wanted, spark, settings, observed=listener is Listener.headwater)

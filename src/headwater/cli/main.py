@@ -25,6 +25,8 @@ from headwater.cli.server import server
 from headwater.cli.transfer import export, import_
 from headwater.cli.watch import watch
 from headwater.cli.webhooks import webhook
+from headwater.cli.why import why
+from headwater.cli.why_not import why_not
 from headwater.errors import HeadwaterError
 from headwater.version import __version__
 
@@ -56,7 +58,7 @@ def _root(
     """Hold the options of the bare command."""
 
 
-for command in (lineage, impact, origin, reached, diff, runs, events, search, watch):
+for command in (lineage, impact, origin, reached, why, why_not, diff, runs, events, search, watch):
     app.command(rich_help_panel="Lineage", cls=Command)(command)
 app.command(rich_help_panel="Server", cls=Command)(server)
 app.add_typer(key, rich_help_panel="Server")

@@ -20,6 +20,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "job_name": ("OPENLINEAGE_JOBNAME",),
     "tables": ("MAINTENANCE_TABLES",),
     "keep_seconds": ("MAINTENANCE_KEEP_SECONDS",),
+    "format_version": ("ICEBERG_FORMAT_VERSION",),
 }
 
 
@@ -38,6 +39,7 @@ class Settings(msgspec.Struct, frozen=True):
     job_name: str = ""
     tables: str = ""
     keep_seconds: str = ""
+    format_version: str = ""  # of the Iceberg tables that are created; 3 unless it is given
     tolerant: bool = False
     environ: Mapping[str, str] = {}
 

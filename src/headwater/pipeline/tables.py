@@ -13,7 +13,8 @@ from headwater.pipeline.settings import Settings
 from headwater.pipeline.sql import Partition, quoted
 
 PROPERTIES: Mapping[str, str] = {
-    "format-version": "2",
+    # Each row tells when it last changed: `headwater why` needs no more, also after compaction.
+    "format-version": "3",
     "write.format.default": "parquet",
     "write.target-file-size-bytes": "134217728",
     "write.parquet.compression-codec": "snappy",
@@ -26,6 +27,15 @@ PROPERTIES: Mapping[str, str] = {
 }
 
 
+DEFAULTS = Settings()
+
+
+def properties(settings: Settings) -> dict[str, str]:
+    """The properties of the tables that are created."""
+    own = {"format-version": settings.format_version} if settings.format_version else {}
+    return {**PROPERTIES, **own}
+
+
 class Table(msgspec.Struct, frozen=True):
     """A table as it is created: name, columns, partitioning and properties."""
 
@@ -35,9 +45,11 @@ class Table(msgspec.Struct, frozen=True):
     properties: Mapping[str, str] = msgspec.field(default_factory=lambda: dict(PROPERTIES))
 
     @classmethod
-    def of(cls, name: str, columns: str, partition_by: str) -> "Table":
+    def of(
+        cls, name: str, columns: str, partition_by: str, settings: Settings = DEFAULTS
+    ) -> "Table":
         """A table whose columns and partitioning are given as text."""
-        return cls(name, sql.struct(columns), sql.partitions(partition_by))
+        return cls(name, sql.struct(columns), sql.partitions(partition_by), properties(settings))
 
 
 def configure_catalog(spark: SparkSession, name: str, options: Mapping[str, str]) -> None:

@@ -17,9 +17,10 @@ COLUMNS = "order_id STRING, item STRING, price DECIMAL(10, 2), supplier STRING, 
 _PERIOD_MS = 5000
 
 
-def priced(orders: DataFrame) -> DataFrame:
-    """Orders as the table has them: the price as a decimal of two places."""
+def priced(orders: DataFrame, *kept: str) -> DataFrame:
+    """Orders as the table has them, the price as a decimal of two places; `kept` stays beside."""
     return orders.select(
+        *kept,
         "order_id",
         "item",
         F.col("price").cast("decimal(10, 2)").alias("price"),
@@ -40,7 +41,7 @@ def start(
         return None
     tables.configure_catalog(spark, settings.catalog, tables.catalog_options(settings))
     table = f"{settings.catalog}.{TABLE}"
-    tables.ensure_table(spark, tables.Table.of(table, COLUMNS, "days(bid_time)"))
+    tables.ensure_table(spark, tables.Table.of(table, COLUMNS, "days(bid_time)", settings))
     records = kafka.read_stream(spark, bootstrap, source)
     orders = decoded(records, decode, tolerant=settings.tolerant).select("value.*")
     return append(priced(orders), settings.job_name or NAME, table, checkpoint, _PERIOD_MS)

@@ -19,8 +19,11 @@ _TOPIC = "openlineage.events"
 _PERIOD_MS = 10_000
 
 
-def archived(records: DataFrame) -> DataFrame:
-    """Events with the columns one asks for; what is no event keeps the moment it was sent."""
+def archived(records: DataFrame, *kept: str) -> DataFrame:
+    """Events with the columns one asks for; what is no event keeps the moment it was sent.
+
+    `kept` are columns of the records that stay beside these.
+    """
     text = F.col("value").cast("string")
 
     def at(path: str) -> Column:
@@ -28,6 +31,7 @@ def archived(records: DataFrame) -> DataFrame:
 
     moment = F.coalesce(F.try_to_timestamp(at("eventTime")), F.col("timestamp"))
     return records.select(
+        *kept,
         moment.alias("event_time"),
         at("eventType").alias("event_type"),
         at("run.runId").alias("run_id"),
@@ -47,7 +51,7 @@ def start(
     kafka.ensure_topics(bootstrap, [source])
     tables.configure_catalog(spark, settings.catalog, tables.catalog_options(settings))
     table = f"{settings.catalog}.{TABLE}"
-    tables.ensure_table(spark, tables.Table.of(table, COLUMNS, "days(event_time)"))
+    tables.ensure_table(spark, tables.Table.of(table, COLUMNS, "days(event_time)", settings))
     events = archived(kafka.read_stream(spark, bootstrap, source))
     return append(events, settings.job_name or NAME, table, checkpoint, _PERIOD_MS)
 

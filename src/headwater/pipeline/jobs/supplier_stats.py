@@ -1,6 +1,6 @@
 """The batch job `supplier_stats`: the latest day of orders into hourly totals per supplier."""
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from headwater.pipeline import sql, tables
@@ -22,14 +22,19 @@ def latest_day(orders: DataFrame) -> DataFrame:
     )
 
 
+def keys() -> dict[str, Column]:
+    """What orders are grouped by, under the names of the totals' columns."""
+    return {
+        "bid_date": F.to_date("bid_time"),
+        "bid_hour": F.hour("bid_time"),
+        "supplier": F.col("supplier"),
+    }
+
+
 def hourly(orders: DataFrame) -> DataFrame:
     """Total price and count of orders per supplier and hour."""
     return (
-        orders.groupBy(
-            F.to_date("bid_time").alias("bid_date"),
-            F.hour("bid_time").alias("bid_hour"),
-            "supplier",
-        )
+        orders.groupBy(*(key.alias(name) for name, key in keys().items()))
         .agg(F.sum("price").alias("total_price"), F.count(F.lit(1)).alias("total_count"))
         .select(
             "bid_date",
@@ -45,7 +50,7 @@ def run(spark: SparkSession, settings: Settings) -> None:
     """Overwrite the table of totals with those of the latest day."""
     tables.configure_catalog(spark, settings.catalog, tables.catalog_options(settings))
     target = f"{settings.catalog}.{TABLE}"
-    tables.ensure_table(spark, tables.Table.of(target, COLUMNS, "bid_date, bid_hour"))
+    tables.ensure_table(spark, tables.Table.of(target, COLUMNS, "bid_date, bid_hour", settings))
     orders = spark.table(sql.quoted(f"{settings.catalog}.{ORDERS}"))
     hourly(latest_day(orders)).writeTo(sql.quoted(target)).overwrite(F.lit(True))
 

@@ -13,6 +13,7 @@ from headwater.pipeline import sql, tables
 from headwater.pipeline.config import ConnectorConfig
 from headwater.pipeline.flows import Flow, PipelineContext, Start, TopicReader, flow_name
 from headwater.pipeline.formats.converters import converter_of
+from headwater.pipeline.settings import Settings
 from headwater.pipeline.targets import TABLE, Route, Target, routes
 from headwater.pipeline.transforms import check
 
@@ -86,7 +87,11 @@ def verify(config: ConnectorConfig) -> None:
 
 
 def planned_table(
-    config: ConnectorConfig, way: Route, full: str, rows: T.StructType
+    config: ConnectorConfig,
+    way: Route,
+    full: str,
+    rows: T.StructType,
+    settings: Settings = tables.DEFAULTS,
 ) -> tables.Table:
     """The table that is created for a route if there is none yet."""
     prefix = f"iceberg.table.{way.table}."
@@ -96,7 +101,7 @@ def planned_table(
         full,
         sql.struct(columns) if columns else tables.relaxed(rows),
         sql.partitions(config.get(f"{prefix}partition-by", partition)),
-        {**tables.PROPERTIES, **config.under("iceberg.tables.auto-create-props.")},
+        {**tables.properties(settings), **config.under("iceberg.tables.auto-create-props.")},
     )
 
 
@@ -137,7 +142,8 @@ def _starter(
             return None
         rows = _taken(records.select("value.*"), way)
         if config.flag("iceberg.tables.auto-create-enabled"):
-            tables.ensure_table(spark, planned_table(config, way, full, rows.schema))
+            own = reader.context.settings
+            tables.ensure_table(spark, planned_table(config, way, full, rows.schema, own))
         elif not tables.exists(spark, full):
             raise TableMissing(full)
         if config.flag("iceberg.tables.evolve-schema-enabled"):

@@ -14,6 +14,7 @@ from headwater.server.topics.shapes import Partition
 _PATIENCE = 5.0  # seconds that a broker has to answer
 _LONGEST = 4.0  # seconds that reading messages may take, however many are wanted
 _LARGEST = 16_000_000  # bytes of messages in one answer
+_NEAR = 200  # offsets between two messages that are read together
 _BUFFER = 4_000  # kilobytes that are fetched ahead at most
 
 
@@ -68,6 +69,27 @@ class Broker:
         try:
             consumer.assign([self._kafka.TopicPartition(topic, one, wanted[one]) for one in open_])
             return self._read(consumer, open_)
+        except self._kafka.KafkaException as error:
+            raise self._unreachable(error) from None
+        finally:
+            consumer.close()
+
+    def at(self, topic: str, partition: Partition, offsets: list[int]) -> list[Any]:
+        """The messages at some offsets of a partition, of those that are still there.
+
+        Raises: KafkaUnreachable.
+        """
+        held = sorted(one for one in {*offsets} if partition.first <= one < partition.next)
+        until, found, consumer = time.monotonic() + _LONGEST, list[Any](), self._consumer()
+        try:
+            for near in _near(held):
+                if time.monotonic() > until:
+                    break
+                place = self._kafka.TopicPartition(topic, partition.id, near[0])
+                consumer.assign([place])
+                read = self._read(consumer, {partition.id: near[-1] + 1})
+                found += [message for message in read if message.offset() in near]
+            return found
         except self._kafka.KafkaException as error:
             raise self._unreachable(error) from None
         finally:
@@ -144,6 +166,17 @@ class Broker:
         told = error.args[0]
         reason = told.str() if hasattr(told, "str") else str(told)
         return KafkaUnreachable(self._cluster.name, self._cluster.servers, reason)
+
+
+def _near(offsets: list[int]) -> list[list[int]]:
+    """Ascending offsets in groups that are read in one go."""
+    groups: list[list[int]] = []
+    for offset in offsets:
+        if groups and offset - groups[-1][-1] <= _NEAR:
+            groups[-1].append(offset)
+        else:
+            groups.append([offset])
+    return groups
 
 
 def _library() -> Any:

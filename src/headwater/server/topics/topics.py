@@ -73,6 +73,15 @@ class Topics:
         """
         return await self._away(_peeked, self._one(cluster), name, count)
 
+    async def messages_at(
+        self, cluster: str, name: str, partition: int, offsets: list[int]
+    ) -> list[Message]:
+        """The messages at some offsets of a partition, as far as they are still there.
+
+        Raises: UnknownPipeline, UnknownTopic, KafkaUnreachable.
+        """
+        return await self._away(_picked, self._one(cluster), name, partition, offsets)
+
     def servers(self, cluster: str) -> list[str]:
         """The addresses by which lineage may know a cluster."""
         return self._one(cluster).cluster.servers.split(",")
@@ -131,6 +140,12 @@ def _peeked(one: _One, name: str, count: int) -> list[Message]:
     found = one.broker.last(name, partitions, each)
     found.sort(key=lambda raw: (raw.timestamp()[1], raw.offset()), reverse=True)
     return [_message(one, raw) for raw in found[:_MOST]]
+
+
+def _picked(one: _One, name: str, partition: int, offsets: list[int]) -> list[Message]:
+    held = next((part for part in one.broker.topic(name) if part.id == partition), None)
+    found = one.broker.at(name, held, offsets[:_MOST]) if held else []
+    return [_message(one, raw) for raw in found]
 
 
 def _message(one: _One, raw: Any) -> Message:

@@ -10,7 +10,8 @@ from headwater.errors import HeadwaterError, KafkaUnreachable, UnknownPipeline, 
 from headwater.openlineage.names import dataset_id
 from headwater.server.http.access import READS_ALL
 from headwater.server.http.common import answer
-from headwater.server.http.parameters import EachLimit, PathText
+from headwater.server.http.errors import BadRequest
+from headwater.server.http.parameters import EachLimit, Offsets, OptionalPartition, PathText
 from headwater.server.lineage.run_io import dataset_names
 from headwater.server.lineage.view import StoreView
 from headwater.server.service import Service
@@ -69,10 +70,25 @@ class KafkaTopics(Controller):
 
     @get("/{cluster:str}/topics/{topic:str}/messages", opt=READS_ALL)
     async def list_messages(
-        self, service: Service, cluster: PathText, topic: PathText, limit: EachLimit = 10
+        self,
+        service: Service,
+        cluster: PathText,
+        topic: PathText,
+        limit: EachLimit = 10,
+        partition: OptionalPartition = None,
+        offset: Offsets = None,
     ) -> Response[bytes]:
-        """Get the latest messages of each partition, decoded, with secrets masked."""
-        found = await service.topics.messages(unquote(cluster), unquote(topic), limit)
+        """Get the latest messages of each partition, decoded, with secrets masked.
+
+        With `partition` and `offset`, which may be repeated, those messages as far as they exist.
+        """
+        place = unquote(cluster), unquote(topic)
+        if (partition is None) != (offset is None):
+            raise BadRequest(detail="partition and offset must be given together")
+        if partition is None or offset is None:
+            found = await service.topics.messages(*place, limit)
+        else:
+            found = await service.topics.messages_at(*place, partition, offset)
         return answer({"messages": found})
 
 

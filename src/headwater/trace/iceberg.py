@@ -1,0 +1,162 @@
+"""An Iceberg table for tracing: rows with the snapshots that wrote them.
+
+On format v3 each row has the sequence number of its last change, which compaction keeps. On v2 the
+file of a row leads to the snapshot that added the file.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from headwater.capture.datasets.naming import location
+from headwater.errors import BadPredicate, TableUnknown
+from headwater.openlineage.names import DatasetName
+from headwater.pipeline import sql, tables
+from headwater.trace.predicate import reason_of
+
+_SEQUENCE, _ROW_ID, _FILE = "_last_updated_sequence_number", "_row_id", "_file"
+_V3 = 3
+_EXPIRED = "the snapshot that wrote the row has expired"
+_REPLACED = "compaction wrote its file: on format v2 it is not known which snapshot wrote the row"
+_COPIED = "format v2 does not tell rows that an overwrite wrote from those that it copied"
+
+
+class Snapshot(NamedTuple):
+    """A snapshot as the table's own metadata has it."""
+
+    id: str
+    sequence: int
+    at_ms: int
+    operation: str
+    query_id: str | None  # of the streaming query that made it
+    batch: int | None
+
+
+class TracedRow(NamedTuple):
+    """A row, and the snapshot that wrote it as far as that is known."""
+
+    row: Row  # the table's columns
+    row_id: int | None
+    sequence: int | None
+    snapshot_id: str | None
+    reason: str | None  # why the snapshot is not certain
+
+
+class IcebergTable:
+    """One table, at its present snapshot or at an earlier one."""
+
+    def __init__(self, spark: SparkSession, name: str, version: str | None = None) -> None:
+        """Open a table by `catalog.namespace.table`.
+
+        Raises: TableUnknown.
+        """
+        self.name, self.version, self._spark = name, version, spark
+        try:
+            if not tables.exists(spark, name):
+                raise TableUnknown(name, "it does not exist")
+            loader = spark._jvm.org.apache.iceberg.spark.Spark3Util  # type: ignore[union-attr]
+            table = loader.loadIcebergTable(spark._jsparkSession, sql.quoted(name))
+        except (PySparkException, Py4JError) as error:
+            raise TableUnknown(name, reason_of(error)) from None
+        metadata = table.operations().current()
+        self._snapshots = metadata.snapshots()
+        newest = metadata.currentSnapshot()
+        self.current = None if newest is None else str(newest.snapshotId())
+        self.format_version = int(metadata.formatVersion())
+        self.node = DatasetName(*location(str(table.location())).key)
+        self.columns: list[str] = spark.table(sql.quoted(name)).columns
+
+    def frame(self) -> DataFrame:
+        """The rows with what tells their snapshots."""
+        metadata = [_FILE] + ([_SEQUENCE, _ROW_ID] if self.format_version >= _V3 else [])
+        return self._read(sql.quoted(self.name)).select("*", *metadata)
+
+    def matching(self, condition: Column, text: str, most: int) -> tuple[list[TracedRow], int]:
+        """Some rows that a predicate holds for, and how many there are.
+
+        Raises: BadPredicate, when it does not fit the table.
+        """
+        try:
+            found = self.frame().where(condition)
+            rows = found.limit(most + 1).collect()
+            count = len(rows) if len(rows) <= most else found.count()
+        except AnalysisException as error:
+            raise BadPredicate(text, reason_of(error)) from None
+        return self.located(rows[:most]), count
+
+    def located(self, rows: Iterable[Row]) -> list[TracedRow]:
+        """Rows of `frame`, each with its snapshot."""
+        rows = [*rows]
+        needed = {row[_FILE] for row in rows if self._by_sequence(_sequence(row)) is None}
+        entries = self._entries(needed)
+        return [self._locate(row, entries.get(row[_FILE])) for row in rows]
+
+    def snapshot(self, id_: str) -> Snapshot | None:
+        """A snapshot by its id, unless it has expired."""
+        # From the newest on: rows that someone asks about are mostly young.
+        for place in range(self._snapshots.size() - 1, -1, -1):
+            if str(self._snapshots[place].snapshotId()) == id_:
+                return _snapshot(self._snapshots[place])
+        return None
+
+    def _locate(self, row: Row, entry: tuple[str, int] | None) -> TracedRow:
+        values = row[: len(self.columns)]
+        own = Row(*self.columns)(*values)
+        sequence = _sequence(row)
+        row_id = row[_ROW_ID] if self.format_version >= _V3 else None
+        made = self._by_sequence(sequence)
+        if made is not None:
+            return TracedRow(own, row_id, sequence, made.id, None)
+        if entry is None or (sequence is not None and entry[1] != sequence):
+            return TracedRow(own, row_id, sequence, None, _EXPIRED)
+        added = self.snapshot(entry[0])
+        reasons = {"replace": _REPLACED, "overwrite": _COPIED}
+        operation = added.operation if added and sequence is None else ""
+        return TracedRow(own, row_id, entry[1], entry[0], reasons.get(operation))
+
+    def _by_sequence(self, sequence: int | None) -> Snapshot | None:
+        """The snapshot of a sequence number; snapshots stand in the order of theirs."""
+        low, high = 0, self._snapshots.size()
+        while sequence is not None and low < high:
+            middle = (low + high) // 2
+            found = self._snapshots[middle]
+            number = int(found.sequenceNumber())
+            if number == sequence:
+                return _snapshot(found)
+            low, high = (middle + 1, high) if number < sequence else (low, middle)
+        return None
+
+    def _entries(self, files: set[str]) -> dict[str, tuple[str, int]]:
+        """The snapshot that added each file, and its sequence number."""
+        if not files:
+            return {}
+        path, is_live = F.col("data_file.file_path"), F.col("status") < F.lit(2)
+        entries = self._read(f"{sql.quoted(self.name)}.entries").where(is_live)
+        rows = entries.where(path.isin(*files)).select(path, "snapshot_id", "sequence_number")
+        return {row[0]: (str(row[1]), int(row[2])) for row in rows.collect()}
+
+    def _read(self, name: str) -> DataFrame:
+        reader = self._spark.read
+        return (reader.option("versionAsOf", self.version) if self.version else reader).table(name)
+
+
+def _sequence(row: Row) -> int | None:
+    found = row.asDict().get(_SEQUENCE)
+    return None if found is None else int(found)
+
+
+def _snapshot(found: Any) -> Snapshot:
+    summary = found.summary()
+    batch = summary.get("spark.sql.streaming.epochId")
+    return Snapshot(
+        str(found.snapshotId()),
+        int(found.sequenceNumber()),
+        int(found.timestampMillis()),
+        str(found.operation()),
+        summary.get("spark.sql.streaming.queryId"),
+        None if batch is None else int(batch),
+    )

@@ -1,0 +1,103 @@
+"""What tracing asks of a lineage server."""
+
+from typing import Any, Protocol
+
+from headwater.errors import RequestRefused, ServerUnreachable
+from headwater.openlineage.names import DatasetName
+from headwater.trace.shapes import Formula
+
+_NOT_FOUND, _TOO_LARGE = 404, 413
+
+
+class Server(Protocol):
+    """Something that answers questions of the API."""
+
+    def ask(self, path: str, **params: Any) -> dict[str, Any]:
+        """An answer.
+
+        Raises: ServerUnreachable, RequestRefused.
+        """
+
+    def ask_list(self, path: str, **params: Any) -> list[Any]:
+        """An answer that is a list.
+
+        Raises: ServerUnreachable, RequestRefused.
+        """
+
+
+class Lineage:
+    """Answers that are asked for once; what cannot be had is noted, not raised."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.notes: dict[str, None] = {}
+        self.is_up = True
+        self._writes: dict[tuple[str, str], list[dict[str, Any]]] = {}
+
+    def writes(self, table: DatasetName, snapshot: str) -> list[dict[str, Any]]:
+        """The runs behind a snapshot, the one that made it first; none if nobody reported it."""
+        key = (str(table), snapshot)
+        if key not in self._writes:
+            told = self._ask("why", f"snapshot {snapshot} of {table.name}",
+                             nodeId=str(table), snapshot=snapshot)  # fmt: skip
+            self._writes[key] = told["writes"] if told else []
+        return self._writes[key]
+
+    def formulas(self, table: DatasetName, columns: list[str]) -> list[Formula]:
+        """How each column of a table is computed, as far as the server knows."""
+        told = self._ask("column-lineage", f"the columns of {table.name}",
+                         nodeId=str(table), depth=1, detail="true")  # fmt: skip
+        found: dict[str, Formula] = {}
+        for node in (told or {}).get("graph", ()):
+            data = node.get("data") or {}
+            if (data.get("namespace"), data.get("dataset")) == (table.namespace, table.name):
+                found[data["field"]] = _formula(data)
+        return [found[name] for name in columns if name in found]
+
+    def reached(self, topic: DatasetName, partition: int, offset: int) -> list[dict[str, Any]]:
+        """The jobs that a record reached, those that read it first; none if nobody told."""
+        told = self._ask("reached", f"the topic {topic.name}", nodeId=str(topic),
+                         partition=partition, firstOffset=offset, lastOffset=offset)  # fmt: skip
+        return told["jobs"] if told else []
+
+    def writers(self, table: DatasetName) -> dict[str, str]:
+        """The jobs that write a table, each with the state of its latest run."""
+        told = self._ask("lineage", f"the table {table.name}", nodeId=str(table), depth=1,
+                         detail="true")  # fmt: skip
+        return {
+            node["data"]["name"]: str((node["data"].get("latestRun") or {}).get("state", "unknown"))
+            for node in (told or {}).get("graph", ())
+            if any(edge["destination"] == str(table) for edge in node.get("outEdges", ()))
+        }
+
+    def note(self, text: str) -> None:
+        """Keep what a reader should know besides."""
+        self.notes[text] = None
+
+    def _ask(self, path: str, what: str, **params: Any) -> dict[str, Any] | None:
+        if not self.is_up:
+            return None
+        try:
+            return self.server.ask(path, **params)
+        except ServerUnreachable as error:
+            self.is_up = False
+            self.note(f"{error.message}: only what the table itself knows is shown")
+        except RequestRefused as error:
+            if error.status == _NOT_FOUND:
+                self.note(f"no run has reported {what}: it was not captured")
+            else:
+                self.note(f"the server refused to answer for {what}: {error.reason}")
+        return None
+
+
+def _formula(data: dict[str, Any]) -> Formula:
+    direct, others, formula = list[str](), list[str](), None
+    for one in data.get("inputFields") or ():
+        name = f"{one.get('dataset')}.{one.get('field')}"
+        told = one.get("transformations") or []
+        is_direct = not told or any(each.get("type") == "DIRECT" for each in told)
+        (direct if is_direct else others).append(name)
+        for each in told:
+            if is_direct and each.get("type") == "DIRECT" and each.get("description"):
+                formula = formula or each["description"]
+    return Formula(data["field"], formula, bool(direct), [*dict.fromkeys(direct or others)])

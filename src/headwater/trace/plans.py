@@ -1,0 +1,126 @@
+"""How the pipeline's own jobs make rows, for evaluating them again.
+
+The functions are those that the jobs run: only what they read is narrowed down.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from headwater.errors import RegistryRefused
+from headwater.pipeline.decoding import decoded
+from headwater.pipeline.formats.converters import Decoder, Ids, decoder_for
+from headwater.pipeline.jobs import iceberg_ingestion, lineage_archive, supplier_stats
+from headwater.pipeline.settings import Settings
+from headwater.schemas.registry import Registry
+
+PLACE = ("_topic", "_partition", "_offset")
+
+Step = Callable[[DataFrame], DataFrame]
+
+
+class Operator(NamedTuple):
+    """One step of a job, and what it means that a record does not pass it."""
+
+    name: str
+    step: Step
+    dropped: str
+
+
+class StreamPlan(NamedTuple):
+    """A job that makes at most one row of each record of a topic."""
+
+    table: str  # namespace.table
+    operators: Callable[[Settings, str], list[Operator]]
+
+
+class TablePlan(NamedTuple):
+    """A job that groups the rows of a table."""
+
+    table: str
+    source: str
+    keys: Callable[[], dict[str, Column]]
+    operators: tuple[Operator, ...]  # before the groups
+    grouped: Step
+
+
+def stream_plan(job: str) -> StreamPlan | None:
+    """How a streaming job makes rows, by its name in lineage."""
+    return _STREAMS.get(job)
+
+
+def table_plan(job: str) -> TablePlan | None:
+    """How a batch job makes rows, by the name in lineage of one of its writes."""
+    return _TABLES.get(job.partition(".")[0])
+
+
+def placed(records: DataFrame) -> DataFrame:
+    """Records of Kafka with their place under names that no message has."""
+    names = zip(("topic", "partition", "offset"), PLACE, strict=True)
+    return records.select("*", *(F.col(name).alias(alias) for name, alias in names))
+
+
+def rows_of(records: DataFrame, operators: list[Operator]) -> DataFrame:
+    """The rows that a job makes of records, each with the place of its record."""
+    frame = placed(records)
+    for operator in operators:
+        frame = operator.step(frame)
+    return frame
+
+
+_TOMBSTONE = Operator(
+    "filter: value IS NOT NULL",
+    lambda records: records.where(F.col("value").isNotNull()),
+    "the record has no value (a tombstone)",
+)
+
+
+def _ingestion(settings: Settings, topic: str) -> list[Operator]:
+    registry = Registry(settings.need("registry", "the schema registry"))
+    decode = decoder_for(registry, topic, Ids())
+    if decode is None:
+        raise RegistryRefused(settings.registry, f"there is no schema for the topic {topic}")
+    return [
+        _TOMBSTONE,
+        Operator(
+            "decode by its schema",
+            lambda records: _values(records, decode),
+            "the record cannot be decoded by a schema of the registry",
+        ),
+        Operator("select", lambda orders: iceberg_ingestion.priced(orders, *PLACE), ""),
+    ]
+
+
+def _values(records: DataFrame, decode: Decoder) -> DataFrame:
+    # `decoded` has its own columns; the place comes back from those.
+    return placed(decoded(records, decode, tolerant=True)).select(*PLACE, "value.*")
+
+
+def _archive(_settings: Settings, _topic: str) -> list[Operator]:
+    return [
+        _TOMBSTONE,
+        Operator("select", lambda records: lineage_archive.archived(records, *PLACE), ""),
+    ]
+
+
+_STREAMS: Mapping[str, StreamPlan] = {
+    iceberg_ingestion.NAME: StreamPlan(iceberg_ingestion.TABLE, _ingestion),
+    lineage_archive.NAME: StreamPlan(lineage_archive.TABLE, _archive),
+}
+_TABLES: Mapping[str, TablePlan] = {
+    supplier_stats.NAME: TablePlan(
+        supplier_stats.TABLE,
+        iceberg_ingestion.TABLE,
+        supplier_stats.keys,
+        (
+            Operator(
+                "join (left semi): latest day",
+                supplier_stats.latest_day,
+                "the order is not of the last day that has any",
+            ),
+        ),
+        supplier_stats.hourly,
+    )
+}

@@ -1,0 +1,231 @@
+"""Rows traced back to the records of the topic, and records to the tables, on the real platform."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
+from pyspark.sql import SparkSession
+
+from cli.lab import free_port
+from headwater.cli.client import Client
+from headwater.errors import BadPredicate, RowMissing, TableUnknown
+from headwater.trace.shapes import Record
+from headwater.trace.why import why
+from headwater.trace.why_not import Outcome, why_not
+from pipeline.tracing import ORDERS, STATS, TOPIC, Traced, send_bytes, traced_platform
+
+_EARLY = "o3"  # an order of the day before the last
+
+
+@pytest.fixture(scope="module")
+def traced(
+    spark: SparkSession, environ: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Traced]:
+    with traced_platform(spark, environ, tmp_path_factory.mktemp("traced")) as found:
+        yield found
+
+
+def test_a_row_of_a_stream_leads_to_its_batch_and_offsets(traced: Traced) -> None:
+    story = why(traced.spark, traced.client, ORDERS, "order_id = 'o42'", 3)
+    assert (story.format_version, story.row_count, story.complete) == (3, 1, True)
+    (row,) = story.rows
+    assert (row.values["supplier"], row.values["price"]) == ("Bob", "43.50")
+    assert row.values["bid_time"] == "2026-03-02T02:00:00Z"
+    assert row.snapshot is not None
+    (write,) = row.writes
+    assert (row.exact, write["name"], write["batch"]) == (
+        True,
+        "iceberg-ingestion",
+        row.snapshot.batch,
+    )
+    assert sum(one["to"] - one["from"] for one in write["offsets"][TOPIC].values()) < 60
+    price = next(one for one in story.formulas if one.column == "price")
+    assert price.formula == "cast(price AS decimal(10,2))"
+
+
+def test_a_row_of_a_batch_write_leads_to_the_snapshot_that_was_read(traced: Traced) -> None:
+    story = why(traced.spark, traced.client, STATS, "supplier = 'O\\'Neil' AND bid_hour = 1", 3)
+    (row,) = story.rows
+    batch, *before = row.writes
+    assert batch["name"].startswith("supplier_stats.overwrite")
+    (orders,) = batch["inputs"]
+    snapshots = traced.spark.table(f"{ORDERS}.snapshots").orderBy("committed_at").collect()
+    assert orders["snapshot"] == str(snapshots[-1]["snapshot_id"])
+    assert {one["name"] for one in before} == {"iceberg-ingestion"}
+    assert not any(one["exact"] for one in before)
+    assert sum(span["to"] for span in before[0]["offsets"][TOPIC].values()) == 62
+
+
+def test_the_record_of_a_row_is_found_with_its_message(traced: Traced) -> None:
+    story = why(traced.spark, traced.client, ORDERS, "order_id = 'o42'", 3, traced.settings)
+    found = story.rows[0].records
+    assert found is not None
+    assert found.exact, found.reason
+    (record,) = found.records
+    spans = story.rows[0].writes[0]["offsets"][TOPIC]
+    span = spans[str(record.partition)]
+    assert span["from"] <= record.offset < span["to"]
+    assert (record.message["order_id"], record.message["price"]) == ("o42", 43.5)
+
+
+def test_the_messages_of_a_total_add_up_to_it(traced: Traced) -> None:
+    predicate = "supplier = 'O\\'Neil' AND bid_hour = 1"
+    story = why(traced.spark, traced.client, STATS, predicate, 3, traced.settings)
+    found = story.rows[0].records
+    assert found is not None
+    assert found.exact, found.reason
+    messages = [record.message for row in found.rows for record in row.records]
+    expected = {
+        one[0] for one in traced.orders
+        if one[3] == "O'Neil" and one[4].date().isoformat() == "2026-03-02" and one[4].hour == 1
+    }  # fmt: skip
+    assert {one["order_id"] for one in messages} == expected
+    total = sum(Decimal(str(one["price"])) for one in messages)
+    assert (str(total), len(messages)) == (
+        story.rows[0].values["total_price"].removesuffix("0"), story.rows[0].values["total_count"],
+    )  # fmt: skip
+
+
+def test_compaction_keeps_the_snapshot_of_a_row_on_v3_and_not_on_v2(traced: Traced) -> None:
+    spark = traced.spark
+    for version in (2, 3):
+        table = f"traced.default.compact{version}"
+        spark.sql(f"CREATE TABLE {table} (id INT) USING iceberg "
+                  f"TBLPROPERTIES ('format-version' = '{version}')")  # fmt: skip
+        for number in range(3):
+            spark.sql(f"INSERT INTO {table} VALUES ({number})")
+        before = why(spark, traced.client, table, "id = 1", 1).rows[0].snapshot
+        place, few = f"default.compact{version}", "map('min-input-files', '2')"
+        spark.sql(f"CALL traced.system.rewrite_data_files(table => '{place}', options => {few})")
+        (row,) = why(spark, traced.client, table, "id = 1", 1).rows
+        assert before is not None
+        assert row.snapshot is not None
+        if version == 3:
+            assert row.snapshot.id == before.id
+        else:
+            assert row.snapshot.operation == "replace"
+            assert "compaction" in str(row.reason)
+
+
+def test_what_was_never_captured_says_so_and_shows_what_the_table_knows(traced: Traced) -> None:
+    traced.spark.sql("CREATE TABLE traced.default.silent (id INT) USING iceberg")
+    traced.spark.sql("INSERT INTO traced.default.silent VALUES (1), (2), (3)")
+    story = why(traced.spark, traced.client, "traced.default.silent", "id > 1", 1)
+    assert story.rows[0].snapshot is not None
+    assert story.rows[0].snapshot.operation == "append"
+    assert not story.rows[0].exact
+    assert any("was not captured" in note for note in story.notes)
+    assert "2 rows match: the first 1 are traced" in story.notes
+
+
+def test_without_a_server_the_table_still_tells_its_snapshot(traced: Traced) -> None:
+    with Client(f"http://127.0.0.1:{free_port()}") as nobody:
+        story = why(traced.spark, nobody, ORDERS, "order_id = 'o1'", 1)
+    assert not story.complete
+    assert story.rows[0].snapshot is not None
+    assert story.rows[0].snapshot.query_id
+    assert [note for note in story.notes if "no lineage server answers" in note] == story.notes
+
+
+def test_an_expired_snapshot_is_known_by_its_file(traced: Traced) -> None:
+    table = "traced.default.expiring"
+    traced.spark.sql(f"CREATE TABLE {table} (id INT) USING iceberg "
+                     "TBLPROPERTIES ('format-version' = '3')")  # fmt: skip
+    for number in range(3):
+        traced.spark.sql(f"INSERT INTO {table} VALUES ({number})")
+    before = why(traced.spark, traced.client, table, "id = 0", 1).rows[0].snapshot
+    until = "TIMESTAMP '2100-01-01 00:00:00'"
+    traced.spark.sql("CALL traced.system.expire_snapshots(table => 'default.expiring', "
+                     f"older_than => {until}, retain_last => 1)")  # fmt: skip
+    (row,) = why(traced.spark, traced.client, table, "id = 0", 1).rows
+    assert row.snapshot is not None
+    assert before is not None
+    assert (row.snapshot.id, row.snapshot.at) == (before.id, None)
+
+
+def test_no_row_and_no_table_are_told(traced: Traced) -> None:
+    with pytest.raises(RowMissing, match=r"no row of .*orders matches"):
+        why(traced.spark, traced.client, ORDERS, "order_id = 'none'", 1)
+    with pytest.raises(TableUnknown, match="does not exist"):
+        why(traced.spark, traced.client, "traced.default.nothing", "true", 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["order_id =", "", "order_id = 'a'; DROP TABLE x", "nothing = 1", "order_id", "price + 1",
+     "reflect('java.lang.System', 'exit', 1) = 'x'", "java_method('a.B', 'c') = 1",
+     "try_reflect('a.B', 'c') = 1", "EXISTS (SELECT 1)", "order_id IN (SELECT 1)",
+     "(SELECT 1) = 1", "count(*) > 1", "count(*) OVER () > 1", "system.reflect('a', 'b') = 1",
+     "identifier('reflect')('java.lang.System', 'exit', 1) = 1", "order_id = :x",
+     "exists(array(1), x -> reflect('a', 'b') = 1)", "1 = " + "1 + " * 5000 + "1"],
+)  # fmt: skip
+def test_a_predicate_is_a_condition_on_columns_and_nothing_else(traced: Traced, text: str) -> None:
+    with pytest.raises(BadPredicate) as error:
+        why(traced.spark, traced.client, ORDERS, text, 1)
+    assert "\n" not in error.value.message
+
+
+def _ask_not(traced: Traced, table: str, partition: int, offset: int) -> Outcome:
+    record = Record(TOPIC, partition, offset)
+    return why_not(traced.spark, traced.client, traced.settings, table, record)
+
+
+def _record_of(traced: Traced, order: str) -> Record:
+    story = why(traced.spark, traced.client, ORDERS, f"order_id = '{order}'", 1, traced.settings)
+    found = story.rows[0].records
+    assert found is not None
+    return found.records[0]
+
+
+def test_a_record_that_was_written_leads_to_its_row(traced: Traced) -> None:
+    record = _record_of(traced, "o50")
+    told = _ask_not(traced, ORDERS, record.partition, record.offset)
+    assert (told.outcome, told.job, told.operator) == ("written", "iceberg-ingestion", None)
+    assert told.row is not None
+    assert told.row["order_id"] == "o50"
+    assert told.batch is not None
+    totals = _ask_not(traced, STATS, record.partition, record.offset)
+    assert totals.outcome == "written"
+    assert totals.row is not None
+    assert totals.row["supplier"] == told.row["supplier"]
+
+
+def test_the_operator_that_drops_a_record_is_named(traced: Traced) -> None:
+    early = _record_of(traced, _EARLY)
+    told = _ask_not(traced, STATS, early.partition, early.offset)
+    assert (told.outcome, told.operator) == ("dropped", "join (left semi): latest day")
+    (partition, offset), *_ = traced.bad
+    told = _ask_not(traced, ORDERS, partition, offset)
+    assert (told.outcome, told.operator) == ("dropped", "decode by its schema")
+    assert told.record.message == "no order"
+
+
+def test_a_record_that_nobody_has_read_is_not_read(traced: Traced) -> None:
+    partition, offset = send_bytes(traced.settings, None)
+    told = _ask_not(traced, ORDERS, partition, offset)
+    assert told.outcome == "not read"
+    assert "iceberg-ingestion is ABORTED" in told.reason
+    told = _ask_not(traced, ORDERS, partition, offset + 1000)
+    assert (told.outcome, "the next offset is" in told.reason) == ("missing", True)
+    assert _ask_not(traced, ORDERS, 99, 0).outcome == "missing"
+
+
+def test_records_that_retention_has_removed_are_told(traced: Traced) -> None:
+    # The first record of a partition, which no other test reads.
+    firsts = (_ask_not(traced, ORDERS, partition, 0) for partition in (0, 1))
+    first = next(one for one in firsts if one.row and one.row["order_id"] != _EARLY)
+    assert first.row is not None
+    admin = AdminClient({"bootstrap.servers": traced.settings.bootstrap})
+    until = TopicPartition(TOPIC, first.record.partition, 1)
+    for done in admin.delete_records([until]).values():
+        done.result(60)
+    told = _ask_not(traced, ORDERS, first.record.partition, 0)
+    assert (told.outcome, told.job) == ("removed", "iceberg-ingestion")
+    predicate = f"order_id = '{first.row['order_id']}'"
+    story = why(traced.spark, traced.client, ORDERS, predicate, 1, traced.settings)
+    found = story.rows[0].records
+    assert found is not None
+    assert not found.exact
+    assert "retention has removed" in found.reason
