@@ -1,20 +1,29 @@
 """Rows traced back to the records of the topic, and records to the tables, on the real platform."""
 
+import random
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import reduce
 
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from cli.lab import free_port
 from headwater.cli.client import Client
+from headwater.cli.story import write_story
 from headwater.errors import BadPredicate, RowMissing, TableUnknown
+from headwater.pipeline.jobs import supplier_stats
+from headwater.trace.iceberg import IcebergTable
+from headwater.trace.plans import table_plan
+from headwater.trace.records import group_of
 from headwater.trace.shapes import Record
 from headwater.trace.why import why
 from headwater.trace.why_not import Outcome, why_not
 from pipeline.tracing import ORDERS, STATS, TOPIC, Traced, send_bytes, traced_platform
+from server.events import dataset, facet, run_event
 
 _EARLY = "o3"  # an order of the day before the last
 
@@ -88,6 +97,21 @@ def test_the_messages_of_a_total_add_up_to_it(traced: Traced) -> None:
     )  # fmt: skip
 
 
+def test_the_story_reads_from_the_row_to_the_messages(
+    traced: Traced, capsys: pytest.CaptureFixture[str]
+) -> None:
+    predicate = "supplier = 'Bob' AND bid_hour = 2"
+    story = why(traced.spark, traced.client, STATS, predicate, 1, traced.settings)
+    write_story(story)
+    told = capsys.readouterr().out
+    places = [told.index(text) for text in (
+        f"row of {STATS}", "supplier     Bob", "written by snapshot", "run ", "at snapshot",
+        "was written by iceberg-ingestion", f"read {TOPIC}/0@0-", "superset", "records  exact",
+        '"order_id":', "total_price = ",
+    )]  # fmt: skip
+    assert places == sorted(places), told
+
+
 def test_compaction_keeps_the_snapshot_of_a_row_on_v3_and_not_on_v2(traced: Traced) -> None:
     spark = traced.spark
     for version in (2, 3):
@@ -143,6 +167,12 @@ def test_an_expired_snapshot_is_known_by_its_file(traced: Traced) -> None:
     assert row.snapshot is not None
     assert before is not None
     assert (row.snapshot.id, row.snapshot.at) == (before.id, None)
+
+
+def test_without_a_server_it_is_not_said_that_nobody_read_a_record(traced: Traced) -> None:
+    with Client(f"http://127.0.0.1:{free_port()}") as nobody:
+        told = why_not(traced.spark, nobody, traced.settings, ORDERS, Record(TOPIC, 0, 1))
+    assert (told.outcome, told.complete) == ("unknown", False)
 
 
 def test_no_row_and_no_table_are_told(traced: Traced) -> None:
@@ -202,6 +232,27 @@ def test_the_operator_that_drops_a_record_is_named(traced: Traced) -> None:
     assert told.record.message == "no order"
 
 
+def test_a_record_that_a_sink_cannot_decode_is_a_dead_letter(traced: Traced) -> None:
+    traced.spark.sql("CREATE TABLE traced.default.sunk (order_id STRING) USING iceberg")
+    table = IcebergTable(traced.spark, "traced.default.sunk").node
+    (partition, offset), *_ = traced.bad
+    topic = dataset(TOPIC, f"kafka://{traced.settings.bootstrap}")
+    letters = dataset("letters", f"kafka://{traced.settings.bootstrap}")
+    commits = [{"batch": 0, "offsets": {TOPIC: {str(partition): [0, offset + 1]}}}]
+    for job, output in (("sink", dataset(table.name, table.namespace)),
+                        (f"sink.{TOPIC}.dead-letters", letters)):  # fmt: skip
+        progress = facet(rows=1, sources=[], commits=commits)
+        traced.server.api.send(
+            run_event("START", 0, run=job, job=job, inputs=[topic], outputs=[output]),
+            run_event("RUNNING", 1, run=job, job=job, headwater_progress=progress),
+        )
+    told = _ask_not(traced, "traced.default.sunk", partition, offset)
+    assert (told.outcome, told.operator) == ("dead letter", "decode by its schema")
+    assert "it went to the topic letters" in told.reason
+    good = _ask_not(traced, "traced.default.sunk", partition, offset - 1)
+    assert (good.outcome, good.job, good.batch) == ("unknown", "sink", 0)
+
+
 def test_a_record_that_nobody_has_read_is_not_read(traced: Traced) -> None:
     partition, offset = send_bytes(traced.settings, None)
     told = _ask_not(traced, ORDERS, partition, offset)
@@ -229,3 +280,40 @@ def test_records_that_retention_has_removed_are_told(traced: Traced) -> None:
     assert found is not None
     assert not found.exact
     assert "retention has removed" in found.reason
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_an_exact_answer_is_what_removing_each_record_tells(spark: SparkSession, seed: int) -> None:
+    """The oracle: a record matters to a row if the row is another without it."""
+    chosen = random.Random(seed)
+    times = [
+        f"2026-03-0{chosen.randint(1, 2)} 0{chosen.randint(0, 1)}:{n:02}:00" for n in range(10)
+    ]
+    rows = [
+        (f"o{n}", chosen.choice([0.0, 1.5, None]), chosen.choice(["Bob", "Eve", None]), at)
+        for n, at in enumerate(times)
+    ]
+    orders = spark.createDataFrame(
+        rows, "order_id string, price double, supplier string, at string"
+    )
+    orders = orders.withColumn("price", F.col("price").cast("decimal(10,2)"))
+    orders = orders.withColumn("bid_time", F.to_timestamp("at")).cache()
+    plan = table_plan("supplier_stats")
+    assert plan is not None
+    totals = supplier_stats.hourly(supplier_stats.latest_day(orders)).collect()
+    without = reduce(
+        DataFrame.unionAll,
+        (
+            supplier_stats.hourly(
+                supplier_stats.latest_day(orders.where(F.col("order_id") != F.lit(row[0])))
+            ).withColumn("removed", F.lit(row[0]))
+            for row in rows
+        ),
+    ).collect()
+    left = {(row["removed"], tuple(row)[:-1]) for row in without}
+    for total in totals:
+        truth = {row[0] for row in rows if (row[0], tuple(total)) not in left}
+        answer = {row["order_id"] for row in group_of(plan, orders, total).collect()}
+        assert answer == truth, total
+    assert totals
+    orders.unpersist()

@@ -40,10 +40,12 @@ def why(
     from headwater.cli.story import write_story
     from headwater.cli.tracing import trace_session
     from headwater.pipeline.settings import Settings
+    from headwater.pipeline.tables import catalog_options, configure_catalog
     from headwater.trace.why import why as trace
 
     with Client(server) as client, trace_session(master) as spark:
         settings = Settings.read(os.environ, catalog=catalog)
+        configure_catalog(spark, settings.catalog, catalog_options(settings))
         name = full_name(table, settings.catalog)
         story = trace(spark, client, name, predicate, limit, settings if records else None)
     (write_json if as_json else write_story)(story)

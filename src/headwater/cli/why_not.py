@@ -5,7 +5,6 @@ import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
 from headwater.cli.extras import needs
 from headwater.cli.options import DEFAULT_SERVER, AsJson, Server
@@ -36,11 +35,13 @@ def why_not(
     from headwater.cli.output import note, write_json
     from headwater.cli.tracing import trace_session
     from headwater.pipeline.settings import Settings
+    from headwater.pipeline.tables import catalog_options, configure_catalog
     from headwater.trace.why_not import why_not as trace
 
     wanted = _record(record)
     with Client(server) as client, trace_session(master) as spark:
         settings = Settings.read(os.environ, catalog=catalog)
+        configure_catalog(spark, settings.catalog, catalog_options(settings))
         told = trace(spark, client, settings, full_name(table, settings.catalog), wanted)
     (write_json if as_json else _write)(told)
     for text in told.notes:
@@ -59,6 +60,8 @@ def _record(text: str) -> "Record":
 
 
 def _write(told: "Outcome") -> None:
+    from rich.text import Text
+
     from headwater.cli.output import json_text, write_line
 
     record = told.record

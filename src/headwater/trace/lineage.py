@@ -40,7 +40,10 @@ class Lineage:
         if key not in self._writes:
             told = self._ask("why", f"snapshot {snapshot} of {table.name}",
                              nodeId=str(table), snapshot=snapshot)  # fmt: skip
-            self._writes[key] = told["writes"] if told else []
+            writes = told["writes"] if told else []
+            # A key with namespaces may not see the run that made the snapshot.
+            is_whole = bool(writes) and writes[0]["output"].get("snapshot") == snapshot
+            self._writes[key] = writes if is_whole else []
         return self._writes[key]
 
     def formulas(self, table: DatasetName, columns: list[str]) -> list[Formula]:

@@ -77,7 +77,11 @@ _TOMBSTONE = Operator(
 )
 
 
-def _ingestion(settings: Settings, topic: str) -> list[Operator]:
+def reading(settings: Settings, topic: str) -> list[Operator]:
+    """What every sink of the pipeline does first with the records of a topic.
+
+    Raises: RegistryRefused, AddressMissing.
+    """
     registry = Registry(settings.need("registry", "the schema registry"))
     decode = decoder_for(registry, topic, Ids())
     if decode is None:
@@ -89,6 +93,12 @@ def _ingestion(settings: Settings, topic: str) -> list[Operator]:
             lambda records: _values(records, decode),
             "the record cannot be decoded by a schema of the registry",
         ),
+    ]
+
+
+def _ingestion(settings: Settings, topic: str) -> list[Operator]:
+    return [
+        *reading(settings, topic),
         Operator("select", lambda orders: iceberg_ingestion.priced(orders, *PLACE), ""),
     ]
 

@@ -5,7 +5,7 @@ from functools import reduce
 from typing import Any
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -117,15 +117,7 @@ class RecordFinder:
         read = IcebergTable(self._spark, source, version)
         if read.snapshot(version) is None:
             return _unknown(f"the snapshot {version} of {plan.source}, which it read, has expired")
-        frame = read.frame()
-        for operator in plan.operators:
-            frame = operator.step(frame)
-        keys = plan.keys()
-        own = reduce(
-            lambda left, right: left & right,
-            (key.eqNullSafe(F.lit(row.row[name])) for name, key in keys.items()),
-        )
-        grouped = frame.where(own)
+        grouped = group_of(plan, read.frame(), row.row)
         again = plan.grouped(grouped).collect()
         chosen = grouped.limit(MOST_ROWS + 1).collect()
         sources = read.located(chosen[:MOST_ROWS])
@@ -133,6 +125,14 @@ class RecordFinder:
         is_same = [tuple(one) for one in again] == [tuple(row.row)]
         count = len(chosen) if len(chosen) <= MOST_ROWS else grouped.count()
         return _grouped(plan, version, sources, told, count, is_same=is_same)
+
+
+def group_of(plan: TablePlan, frame: DataFrame, row: Row) -> DataFrame:
+    """The rows of a source that a job puts into the group of a row."""
+    for operator in plan.operators:
+        frame = operator.step(frame)
+    own = (key.eqNullSafe(F.lit(row[name])) for name, key in plan.keys().items())
+    return frame.where(reduce(lambda left, right: left & right, own))
 
 
 def _grouped(

@@ -1,5 +1,6 @@
 """Where a record of a topic went, or which step of a job dropped it."""
 
+from contextlib import suppress
 from functools import reduce
 from typing import Any
 
@@ -9,13 +10,23 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from headwater.capture.datasets.naming import topic as topic_dataset
+from headwater.errors import HeadwaterError
 from headwater.openlineage.names import DatasetName
 from headwater.pipeline import kafka
 from headwater.pipeline.settings import Settings
 from headwater.trace.iceberg import IcebergTable
 from headwater.trace.lineage import Lineage, Server
 from headwater.trace.messages import add_messages
-from headwater.trace.plans import PLACE, Operator, TablePlan, placed, stream_plan, table_plan
+from headwater.trace.plans import (
+    PLACE,
+    Operator,
+    TablePlan,
+    placed,
+    reading,
+    rows_of,
+    stream_plan,
+    table_plan,
+)
 from headwater.trace.predicate import reason_of
 from headwater.trace.shapes import Record, Records
 from headwater.trace.values import shown
@@ -62,6 +73,7 @@ class _Search:
     ) -> None:
         self._spark, self._settings, self._lineage = spark, settings, lineage
         self._record = record
+        self._row: Row | None = None  # that the first job makes of it
         bootstrap = settings.need("bootstrap", "Kafka")
         self._held = kafka.held_offsets(bootstrap, record.topic).get(record.partition)
         topic = DatasetName(*topic_dataset(bootstrap, record.topic).key)
@@ -90,18 +102,40 @@ class _Search:
         run = reader["runs"][0]
         told = self._outcome(table, "unknown", "", reader["name"], run["runId"], run["firstBatch"])
         output = next(one for one in reader["outputs"] if one["nodeId"] == str(table.node))
-        told.snapshot = output["snapshots"][0] if len(output["snapshots"]) == 1 else None
+        snapshots = output.get("snapshots") or []
+        told.snapshot = snapshots[0] if len(snapshots) == 1 else None
         plan = stream_plan(reader["name"])
         if self._is_removed():
             told.outcome, told.reason = "removed", "retention has removed it after it was read"
-        elif plan is None:
-            told.reason = f"it was read; how {reader['name']} computes rows is not known here"
-        else:
+        elif plan is not None:
             self._evaluate(told, table, plan.operators(self._settings, self._record.topic))
+        elif not self._letters() or not self._is_dropped_early(told):
+            told.reason = f"it was read; how {reader['name']} computes rows is not known here"
         return told
 
+    def _is_dropped_early(self, told: Outcome) -> bool:
+        """Whether a sink of the pipeline drops the record before it makes a row of it."""
+        try:
+            operators = reading(self._settings, self._record.topic)
+        except HeadwaterError:  # no registry that knows its schema
+            return False
+        if self._made(operators) is not None:
+            return False
+        self._find_operator(told, operators)
+        self._look_for_letters(told)
+        return True
+
     def _unread(self, table: IcebergTable) -> Outcome:
-        told = self._outcome(table, "not read", "no run that writes the table has read it")
+        told = self._outcome(table, "not read", "no run that writes the table has reported it read")
+        behind = [job["name"] for job in self._jobs if _holds(job, table)]
+        if behind or not self._lineage.is_up:
+            told.outcome = "unknown"
+            told.reason = (
+                f"{behind[0]} has read what came of it: how it computes rows is not known here"
+                if behind
+                else "without the server it is not known who has read it"
+            )
+            return told
         states = self._lineage.writers(table.node)
         if states:
             listed = ", ".join(f"{name} is {state}" for name, state in states.items())
@@ -113,15 +147,11 @@ class _Search:
 
     def _evaluate(self, told: Outcome, table: IcebergTable, operators: list[Operator]) -> None:
         """Let the record go through the steps of the job."""
-        frame = placed(self._raw())
-        for operator in operators:
-            frame = operator.step(frame)
-            if self._is_empty(frame, told):
-                told.operator = operator.name
-                told.outcome, told.reason = "dropped", told.reason or operator.dropped
-                self._look_for_letters(told)
-                return
-        row = frame.drop(*PLACE).collect()[0]
+        row = self._made(operators)
+        if row is None:
+            self._find_operator(told, operators)
+            self._look_for_letters(told)
+            return
         told.row = shown(row)
         if table.frame().where(_equals(row)).isEmpty():
             told.outcome = "overwritten"
@@ -129,18 +159,42 @@ class _Search:
         else:
             told.outcome, told.reason = "written", "its row is in the table"
 
+    def _made(self, operators: list[Operator]) -> Row | None:
+        """The row that a job makes of the record, if it makes one."""
+        if self._row is None:
+            made = rows_of(self._raw(), operators).drop(*PLACE)
+            with suppress(PySparkException):  # which step fails is found one by one
+                self._row = next(iter(made.collect()), None)
+        return self._row
+
+    def _find_operator(self, told: Outcome, operators: list[Operator]) -> None:
+        """The first step that does not pass the record on."""
+        frame, told.outcome = placed(self._raw()), "dropped"
+        for operator in operators:
+            frame = operator.step(frame)
+            told.operator, told.reason = operator.name, operator.dropped
+            try:
+                if frame.isEmpty():
+                    return
+            except PySparkException as error:
+                told.reason = f"it fails the job: {reason_of(error)}"
+                return
+
     def _look_for_letters(self, told: Outcome) -> None:
-        letters = [job for job in self._jobs if job["name"].endswith(_DEAD_LETTERS)]
-        for output in (one for job in letters for one in job["outputs"]):
+        for output in (one for job in self._letters() for one in job["outputs"]):
             told.outcome = "dead letter"
             told.reason = f"{told.reason}; it went to the topic {output['name']}"
+
+    def _letters(self) -> list[dict[str, Any]]:
+        """The jobs that have read the record to keep it if it cannot be decoded."""
+        return [job for job in self._jobs if job["name"].endswith(_DEAD_LETTERS)]
 
     def _through_table(
         self, table: IcebergTable, plan: TablePlan, write: dict[str, Any]
     ) -> Outcome:
         source = IcebergTable(self._spark, f"{self._settings.catalog}.{plan.source}")
         before = self._through_stream(source)
-        if before.outcome != "written" or before.row is None:
+        if before.row is None:
             before.table = table.name
             before.reason = f"on its way to {plan.source}: {before.reason}"
             return before
@@ -152,13 +206,15 @@ class _Search:
         if version is None or source.snapshot(version) is None:
             told.reason = f"which snapshot of {plan.source} was read is not known any more"
             return told
-        self._group(told, table, plan, IcebergTable(self._spark, source.name, version))
+        read = IcebergTable(self._spark, source.name, version)
+        if self._row is not None:
+            self._group(told, table, plan, read, _equals(self._row))
         return told
 
     def _group(
-        self, told: Outcome, table: IcebergTable, plan: TablePlan, source: IcebergTable
-    ) -> None:
-        mine = _equals(self._row(source))
+        self, told: Outcome, table: IcebergTable, plan: TablePlan, source: IcebergTable,
+        mine: Column,
+    ) -> None:  # fmt: skip
         frame = source.frame()
         if frame.where(mine).isEmpty():
             told.outcome = "not read"
@@ -179,15 +235,6 @@ class _Search:
         told.outcome, told.reason = "written", "it is one of the rows of its group"
         told.row = shown(Row(*table.columns)(*rows[0][: len(table.columns)])) if rows else None
 
-    def _row(self, source: IcebergTable) -> Row:
-        """The row that the record is in a table behind the topic."""
-        job = next(job for job in self._jobs if _writes(job, source))
-        plan = stream_plan(job["name"])
-        frame = placed(self._raw())
-        for operator in plan.operators(self._settings, self._record.topic) if plan else ():
-            frame = operator.step(frame)
-        return frame.drop(*PLACE).collect()[0]
-
     def _raw(self) -> DataFrame:
         one = {self._record.partition: (self._record.offset, self._record.offset + 1)}
         bootstrap = self._settings.bootstrap
@@ -196,13 +243,6 @@ class _Search:
     def _is_removed(self) -> bool:
         return self._held is not None and self._record.offset < self._held[0]
 
-    def _is_empty(self, frame: DataFrame, told: Outcome) -> bool:
-        try:
-            return frame.isEmpty()
-        except PySparkException as error:
-            told.reason = f"it fails the job: {reason_of(error)}"
-            return True
-
     def _outcome(
         self, table: IcebergTable, outcome: str, reason: str, job: str | None = None,
         run: str | None = None, batch: int | None = None,
@@ -210,8 +250,13 @@ class _Search:
         return Outcome(self._record, table.name, outcome, reason, job, run, batch)
 
 
+def _holds(job: dict[str, Any], table: IcebergTable) -> bool:
+    return any(one["nodeId"] == str(table.node) for one in job["outputs"])
+
+
 def _writes(job: dict[str, Any], table: IcebergTable) -> bool:
-    return any(one["nodeId"] == str(table.node) for one in job["outputs"]) and job["step"] == 1
+    """Whether a job reads the topic itself and writes the table."""
+    return _holds(job, table) and job["step"] == 1
 
 
 def _equals(row: Row) -> Column:

@@ -34,8 +34,8 @@ Offset = Annotated[
     int, QueryParameter(ge=0, le=_MOST_OFFSET, description="Number of results to skip")
 ]
 Partition = Annotated[int, QueryParameter(ge=0, le=2**31 - 1, description="A Kafka partition")]
-OptionalPartition = Annotated[
-    int | None, QueryParameter(ge=0, le=2**31 - 1, description="A Kafka partition")
+PartitionOrAll = Annotated[
+    int, QueryParameter(ge=-1, le=2**31 - 1, description="A Kafka partition; -1 for all")
 ]
 _Offset = Annotated[int, QueryParameter(ge=0, le=2**62), Meta(ge=0, le=2**62)]
 Offsets = Annotated[

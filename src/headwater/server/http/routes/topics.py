@@ -11,7 +11,7 @@ from headwater.openlineage.names import dataset_id
 from headwater.server.http.access import READS_ALL
 from headwater.server.http.common import answer
 from headwater.server.http.errors import BadRequest
-from headwater.server.http.parameters import EachLimit, Offsets, OptionalPartition, PathText
+from headwater.server.http.parameters import EachLimit, Offsets, PartitionOrAll, PathText
 from headwater.server.lineage.run_io import dataset_names
 from headwater.server.lineage.view import StoreView
 from headwater.server.service import Service
@@ -75,7 +75,7 @@ class KafkaTopics(Controller):
         cluster: PathText,
         topic: PathText,
         limit: EachLimit = 10,
-        partition: OptionalPartition = None,
+        partition: PartitionOrAll = -1,
         offset: Offsets = None,
     ) -> Response[bytes]:
         """Get the latest messages of each partition, decoded, with secrets masked.
@@ -83,9 +83,9 @@ class KafkaTopics(Controller):
         With `partition` and `offset`, which may be repeated, those messages as far as they exist.
         """
         place = unquote(cluster), unquote(topic)
-        if (partition is None) != (offset is None):
+        if (partition < 0) != (offset is None):
             raise BadRequest(detail="partition and offset must be given together")
-        if partition is None or offset is None:
+        if offset is None:
             found = await service.topics.messages(*place, limit)
         else:
             found = await service.topics.messages_at(*place, partition, offset)
