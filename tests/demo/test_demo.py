@@ -1,9 +1,11 @@
 """The demo as a whole: the real platform with a lab on it, verified, broken and ended."""
 
+import json
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +96,27 @@ def test_what_is_broken_is_noticed_and_mended(platform: Platform, running: Path)
     assert "topic orders, partition 0, offset" in wrong.stderr
     assert platform.run("demo", "mend").returncode == 0
     eventually(lambda: {states(platform)[name] for name in readers} == {"RUNNING"})
+
+
+def test_a_total_is_traced_to_messages_that_add_up_to_it(platform: Platform, running: Path) -> None:
+    table, row = "default.supplier_stats", "total_count > 0"
+    eventually(lambda: states(platform).get("supplier_stats") == "COMPLETED")
+    told = platform.run("why", table, row, "--limit", "1", "--records", "--json")
+    assert told.returncode == 0, told.stderr
+    story = json.loads(told.stdout)["rows"][0]
+    assert story["records"]["exact"], story["records"]["reason"]
+    records = [record for one in story["records"]["rows"] for record in one["records"]]
+    cents = Decimal("0.01")
+    prices = [
+        Decimal(str(one["message"]["price"])).quantize(cents, ROUND_HALF_UP) for one in records
+    ]
+    assert (sum(prices), len(prices)) == (
+        Decimal(story["values"]["total_price"]), story["values"]["total_count"],
+    )  # fmt: skip
+    first = records[0]
+    place = f"{first['topic']}/{first['partition']}@{first['offset']}"
+    written = platform.run("why-not", "default.orders", "--record", place)
+    assert "default.orders: written" in written.stdout, written.stdout + written.stderr
 
 
 def test_killed_worker_comes_back_with_new_runs(platform: Platform, running: Path) -> None:

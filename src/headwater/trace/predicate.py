@@ -7,7 +7,8 @@ registered may not.
 
 import json
 
-from pyspark.errors import ParseException
+from py4j.protocol import Py4JError
+from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
@@ -39,6 +40,8 @@ def condition(spark: SparkSession, text: str) -> Column:
         tree = json.loads(_parsed(spark, text))
     except ParseException as error:
         raise BadPredicate(text, reason_of(error)) from None
+    except (Py4JError, PySparkException, RecursionError):
+        raise BadPredicate(text[:60] + "…", "it is nested too deeply") from None
     for node in tree:
         _check(text, node)
     return F.expr(text)
