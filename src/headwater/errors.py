@@ -596,8 +596,9 @@ class BadPredicate(TraceError):
 
     def __init__(self, text: str, reason: str) -> None:
         self.text, self.reason = text, reason
+        short = text if len(text) <= 80 else f"{text[:80]}…"
         super().__init__(
-            f"the predicate {text!r} cannot be used: {reason}",
+            f"the predicate {short!r} cannot be used: {reason}",
             hint="Write a condition on columns of the table, such as \"order_id = 'a1'\"",
         )
 

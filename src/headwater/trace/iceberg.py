@@ -62,7 +62,7 @@ class IcebergTable:
             table = loader.loadIcebergTable(spark._jsparkSession, sql.quoted(name))
         except (PySparkException, Py4JError) as error:
             raise TableUnknown(name, reason_of(error)) from None
-        metadata = table.operations().current()
+        self._metadata = metadata = table.operations().current()
         self._snapshots = metadata.snapshots()
         newest = metadata.currentSnapshot()
         self.current = None if newest is None else str(newest.snapshotId())
@@ -97,11 +97,8 @@ class IcebergTable:
 
     def snapshot(self, id_: str) -> Snapshot | None:
         """A snapshot by its id, unless it has expired."""
-        # From the newest on: rows that someone asks about are mostly young.
-        for place in range(self._snapshots.size() - 1, -1, -1):
-            if str(self._snapshots[place].snapshotId()) == id_:
-                return _snapshot(self._snapshots[place])
-        return None
+        found = self._metadata.snapshot(int(id_))
+        return None if found is None else _snapshot(found)
 
     def _locate(self, row: Row, entry: tuple[str, int] | None) -> TracedRow:
         values = row[: len(self.columns)]

@@ -35,13 +35,13 @@ def condition(spark: SparkSession, text: str) -> Column:
     Raises: BadPredicate.
     """
     if len(text) > _LONGEST:
-        raise BadPredicate(text[:60] + "…", f"it has more than {_LONGEST} characters")
+        raise BadPredicate(text, f"it has more than {_LONGEST} characters")
     try:
         tree = json.loads(_parsed(spark, text))
     except ParseException as error:
         raise BadPredicate(text, reason_of(error)) from None
     except (Py4JError, PySparkException, RecursionError):
-        raise BadPredicate(text[:60] + "…", "it is nested too deeply") from None
+        raise BadPredicate(text, "it is nested too deeply") from None
     for node in tree:
         _check(text, node)
     return F.expr(text)
