@@ -20,7 +20,7 @@ EXTRA = {
     "columns": (lineage(open=dataset_id(lab.ORDERS)), "10 nodes"),
     "search": ("/lineage", "10 nodes"),
 }
-SHOWN = ("graph", "column", "details", "time", "jobs", "job", "dataset", "impact", "records")
+SHOWN = ("graph", "column", "details", "time", "jobs", "job", "dataset", "impact", "records", "why")
 
 
 def shoot(browser: Browser, url: str, scheme: Literal["light", "dark"]) -> None:

@@ -38,6 +38,10 @@ VIEWS = {
         f"/records?node={quote(dataset_id(lab.ORDERS), '')}&offsets=0-99999999",
         "iceberg-ingestion",
     ),
+    "why": (
+        f"/why?node={quote(dataset_id(lab.TABLE), '')}&snapshot={lab.snapshot(7_185_000)[0]}",
+        "iceberg-ingestion",
+    ),
     "pipelines": ("/pipelines", "No pipelines"),
     "topics": ("/pipelines/topics", "No topics"),
     "tables": ("/pipelines/tables", "warehouse/default/orders"),
@@ -120,6 +124,18 @@ def test_records_are_followed_from_their_topic(page: Page) -> None:
     expect(page).to_have_url(re.compile("offsets=0-99999999"))
     page.get_by_label("Offsets").fill("99999999-1")
     expect(page.get_by_text("Which records?")).to_be_visible()
+
+
+def test_a_snapshot_is_traced_to_the_records_behind_it(page: Page) -> None:
+    page.goto(f"/datasets/view?{named(*lab.TABLE)}")
+    page.get_by_role("link", name="Trace", exact=True).first.click()
+    row = page.get_by_role("row", name=re.compile("iceberg-ingestion"))
+    expect(row).to_contain_text("batch")
+    expect(row).to_contain_text("exact")
+    row.get_by_role("link", name=re.compile(r"^\d+\W\d+$")).first.click()
+    expect(page.get_by_role("row", name=re.compile("iceberg-ingestion"))).to_be_visible()
+    page.goto("/why")
+    expect(page.get_by_text("No snapshot is selected")).to_be_visible()
 
 
 def test_an_event_can_be_read_whole(page: Page) -> None:

@@ -13,6 +13,7 @@ import { Tables } from "./views/pipelines/Tables";
 import { Topics } from "./views/pipelines/Topics";
 import { TopicView } from "./views/pipelines/TopicView";
 import { Records } from "./views/records/Records";
+import { Why } from "./views/records/Why";
 import { Datasets } from "./views/tables/Datasets";
 import { Events } from "./views/tables/Events";
 import { Jobs } from "./views/tables/Jobs";
@@ -40,6 +41,7 @@ export function App() {
         <Route path="/pipelines/topic" component={TopicView} />
         <Route path="/impact" component={Impact} />
         <Route path="/records" component={Records} />
+        <Route path="/why" component={Why} />
         <Route>
           <h1 className="hidden">Page not found</h1>
           <Empty title="Page not found">

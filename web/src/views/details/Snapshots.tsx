@@ -3,12 +3,13 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
 import { get } from "../../api/client";
-import { runLink, under } from "../../api/names";
+import { datasetId, runLink, under } from "../../api/names";
 import type { Name } from "../../api/types";
 import { Failure } from "../../components/Told";
 import { ago, moment } from "../../graph/words";
 import { useNow } from "../../live/now";
 import { Section } from "../lineage/PanelParts";
+import { whyLink } from "../records/why";
 
 interface Snapshot {
   id: string;
@@ -48,7 +49,8 @@ export function Snapshots({ name }: { name: Name }) {
               {one.id}
             </button>
             <small title={moment(one.at)}>
-              {ago(one.at, now)} <Link href={runLink(one.runId)}>by a run</Link>
+              {ago(one.at, now)} <Link href={runLink(one.runId)}>by a run</Link>{" "}
+              <Link href={whyLink(datasetId(name), one.id)}>Trace</Link>
             </small>
             {open === one.id && <Offsets name={name} snapshot={one.id} />}
           </li>
