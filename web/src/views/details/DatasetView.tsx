@@ -62,7 +62,7 @@ function Head({ dataset }: { dataset: Dataset }) {
         <Icon name={kind} /> {dataset.name}
       </h1>
       <p className="sub">
-        {KIND_WORD[kind]} · {dataset.namespace} · last told of {ago(dataset.updatedAt, now)}
+        {KIND_WORD[kind]} · {dataset.namespace} · last reported {ago(dataset.updatedAt, now)}
       </p>
       {dataset.description && <Markdown text={dataset.description} />}
       <Tags tags={dataset.tags} />

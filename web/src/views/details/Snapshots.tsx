@@ -49,7 +49,7 @@ export function Snapshots({ name }: { name: Name }) {
               {one.id}
             </button>
             <small title={moment(one.at)}>
-              {ago(one.at, now)} <Link href={runLink(one.runId)}>by a run</Link>{" "}
+              {ago(one.at, now)} <Link href={runLink(one.runId)}>by a run</Link> ·{" "}
               <Link href={whyLink(datasetId(name), one.id)}>Trace</Link>
             </small>
             {open === one.id && <Offsets name={name} snapshot={one.id} />}

@@ -34,7 +34,7 @@ export function DatasetPanel({ node, scene }: { node: DatasetNode; scene: Scene 
       <p className="sub">
         {KIND_WORD[kind]} · {namespace}
       </p>
-      {node.data.updatedAt && <p className="sub">last told of {ago(node.data.updatedAt, now)}</p>}
+      {node.data.updatedAt && <p className="sub">last reported {ago(node.data.updatedAt, now)}</p>}
       {node.data.description && <Markdown text={node.data.description} />}
       <Tags tags={node.data.tags} />
       <p className="deeds">
