@@ -27,7 +27,7 @@
     │   └── EventNotStored   an event that the store cannot hold
     ├── TakesLong            an event is not read on the event loop, but in a thread
     ├── BodyRejected         the body of a request cannot be read at all
-    ├── AnswerTooLarge       an answer has more columns or changes than one may hold
+    ├── AnswerTooLarge       an answer has more names, columns or changes than one may hold
     ├── ServerBusy           the server has too many large requests or answers
     ├── CaptureError         capture cannot be attached
     │   ├── BadSetting       an invalid setting of capture
@@ -324,13 +324,13 @@ class BodyRejected(HeadwaterError):
 
 
 class AnswerTooLarge(HeadwaterError):
-    """An answer has more columns or changes than one may hold."""
+    """An answer has more names, columns or changes than one may hold."""
 
     status = 413
 
     def __init__(self) -> None:
         super().__init__(
-            "the answer has too many columns or changes",
+            "the answer is too large: it has too many names, columns or changes",
             hint="Ask for less, with a lower limit or depth, or a shorter time span",
         )
 

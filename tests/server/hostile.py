@@ -90,7 +90,7 @@ def bodies() -> Iterator[Hostile]:
     yield _post("8,000 datasets, out of order", as_bytes(late), 201)
     names = [{"namespace": "db", "name": f"name_{i}", "type": "TABLE"} for i in range(4000)]
     linked = dataset("linked", symlinks=facet(identifiers=names))
-    yield _post("4,000 symlinks", as_bytes(run_event("RUNNING", 5, job="l", outputs=[linked])), 201)
+    yield _post("4,000 symlinks", as_bytes(run_event("RUNNING", 5, job="l", outputs=[linked])), 422)
     events = [run_event("COMPLETE", i / 60, job="j", run=f"{i}") for i in range(2000)]
     yield _post("2,000 events", b"\n".join(map(as_bytes, events)), 201, kind=_LINES)
 

@@ -239,7 +239,7 @@ def test_every_page_of_a_search_is_found(server: ServerProcess) -> None:
 
 
 def test_what_is_kept_at_hand_is_bounded_by_bytes() -> None:
-    kept: BoundedCache[int, bytes] = BoundedCache(1000, len)
+    kept: BoundedCache[int, bytes] = BoundedCache(1000, lambda _, value: len(value))
     for number in range(100):
         kept.put(number, bytes(number))
         assert kept.size <= 1000

@@ -6,9 +6,13 @@ from urllib.parse import quote
 
 import pytest
 
+from headwater.openlineage.checks import MAX_SYMLINKS
+from headwater.server.store.aliases import MOST_NAMES
 from server.api import Api
 from server.conftest import open_api
 from server.events import (
+    Event,
+    as_bytes,
     comes_from,
     dataset,
     dataset_event,
@@ -222,3 +226,39 @@ def test_a_message_names_a_missing_node_by_its_whole_name(api: Api, node: str, n
     answer = api.client.get("/api/v1/lineage", params={"nodeId": node})
     assert answer.status_code == 404
     assert f"'{name}' not found." in answer.json()["message"]
+
+
+def _linked(name: str, others: range, at: float = 1) -> Event:
+    links = symlinks(*[("db", f"other_{number}") for number in others])
+    return dataset_event(at, dataset(name, symlinks=links))
+
+
+def test_an_event_gives_a_dataset_at_most_a_hundred_other_names(api: Api) -> None:
+    refused = api.post(as_bytes(_linked("many", range(MAX_SYMLINKS + 1))))
+    assert refused.status_code == 422
+    assert "symlinks.identifiers" in refused.text
+    assert f"{MAX_SYMLINKS} is the most" in refused.text
+    assert api.status("/namespaces/db/datasets/many") == 404
+    api.send(_linked("many", range(MAX_SYMLINKS)))
+    assert api.get("/namespaces/db/datasets")["totalCount"] == 1
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_dataset_has_at_most_a_thousand_names(api: Api, together: bool) -> None:
+    """Names beyond are kept in the events that report them, and are datasets of their own."""
+    step, count = MAX_SYMLINKS, 13
+    events = [_linked("many", range(i * step, (i + 1) * step), 1 + i / 60) for i in range(count)]
+    (api.send_batch if together else api.send)(*events)
+    api.send(_linked("beyond", range(count * step - 1, count * step)))
+    api.send(*events[-2:])  # once more, after which all is as it was
+    names, listed = count * step + 2, api.get("/namespaces/db/datasets", limit=10_000)
+    alone = {found["name"] for found in listed["datasets"]}
+    assert len(alone) == listed["totalCount"]
+    assert "many" in alone
+    # Another pair is joined: "beyond" and the last.
+    assert len(alone) == 1 + (names - MOST_NAMES) - 1
+    assert api.get("/events/lineage", kind="all")["totalCount"] > count
+    for name in ("many", "other_0", "beyond", f"other_{names - 3}"):
+        assert api.dataset(name)["name"] in alone
+        assert len(api.lineage(f"dataset:db:{name}")) == 1
+        assert api.lineage(f"dataset:db:{name}", asOf="2026-03-02T09:00:00Z")

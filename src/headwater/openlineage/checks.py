@@ -27,6 +27,7 @@ from headwater.openlineage.facets import (
     read_strictly,
 )
 
+MAX_SYMLINKS = 100  # of one dataset in one event; producers report one to three
 _MOST = 100_000
 
 
@@ -121,7 +122,14 @@ def _check_input(given: InputField, where: str) -> None:
 def _check_symlinks(part: EventDataset) -> None:
     facet: SymlinksFacet | None = read_strictly(part.facets, "symlinks", part.where)
     where = f"{part.where}.facets.symlinks.identifiers"
-    for index, name in enumerate(facet.identifiers or () if facet else ()):
+    names = (facet.identifiers if facet else None) or []
+    if len(names) > MAX_SYMLINKS:
+        raise EventRejected(
+            where,
+            f"it has {len(names):,} other names of a dataset; {MAX_SYMLINKS} is the most. "
+            "Report partitions and files as datasets of their own",
+        )
+    for index, name in enumerate(names):
         check_text(name.namespace, f"{where}[{index}].namespace", MAX_NAME)
         check_text(name.name, f"{where}[{index}].name", MAX_NAME)
 

@@ -3,8 +3,11 @@
 import ctypes
 import gc
 import sys
+import threading
+from functools import cache
 
-_ARENA_MAX = -8  # glibc's M_ARENA_MAX
+_ARENA_MAX, _MMAP_THRESHOLD = -8, -3  # glibc's M_ARENA_MAX and M_MMAP_THRESHOLD
+_LARGE = 4 * 2**20  # bytes of what has memory of its own, which is given back when it goes
 
 
 def share_heap() -> None:
@@ -12,10 +15,14 @@ def share_heap() -> None:
 
     A large answer is made in whichever thread is free. With a heap for each, what one has freed
     cannot be used by the next: 30 MB more after a graph of 15,000 nodes. Threads take turns in
-    Python anyway.
+    Python anyway. Encoded answers stay out of the heap: with holes of 40 MB in it, it only grows.
     """
     if (libc := _glibc()) is not None:
         libc.mallopt(_ARENA_MAX, 1)
+        libc.mallopt(_MMAP_THRESHOLD, _LARGE)
+
+
+holes = threading.Event()  # whether a large answer has left holes in the heap
 
 
 def give_back() -> None:
@@ -24,6 +31,18 @@ def give_back() -> None:
         libc.malloc_trim(0)
 
 
+def close_holes() -> None:
+    """Give back what a large answer was made of.
+
+    The interpreter keeps some freed tuples and lists of it for later, each in a block of a
+    megabyte that cannot be given back before; a full collection lets go of them.
+    """
+    holes.clear()
+    gc.collect()
+    give_back()
+
+
+@cache
 def _glibc() -> ctypes.CDLL | None:
     libc = ctypes.CDLL(None) if sys.platform == "linux" else None
     return libc if hasattr(libc, "malloc_trim") else None

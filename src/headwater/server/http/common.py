@@ -4,12 +4,12 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import unquote
 
-import msgspec
 from litestar import MediaType, Response
 
 from headwater.openlineage.names import NodeId
 from headwater.openlineage.times import parse_moment
 from headwater.server.http.errors import BadRequest, NotFound
+from headwater.server.lineage.encoding import encode_answer
 from headwater.server.lineage.view import StoreView
 
 _MOST = 2**31
@@ -21,8 +21,11 @@ def bounded(number: int) -> int:
 
 
 def answer(body: Any, status: int = 200) -> Response[bytes]:
-    """A JSON answer; encoded here, off the event loop."""
-    return Response(msgspec.json.encode(body), status_code=status, media_type=MediaType.JSON)
+    """A JSON answer; encoded here, off the event loop.
+
+    Raises: AnswerTooLarge.
+    """
+    return Response(encode_answer(body), status_code=status, media_type=MediaType.JSON)
 
 
 def dataset_of(view: StoreView, namespace: str, name: str) -> int:

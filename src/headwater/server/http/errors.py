@@ -2,6 +2,7 @@
 
 import logging
 import re
+from traceback import clear_frames
 from typing import Any
 
 import msgspec
@@ -152,6 +153,7 @@ def on_rejected(_: Request[Any, Any, Any], error: EventRejected) -> Response[byt
 
 def on_known(_: Request[Any, Any, Any], error: HeadwaterError) -> Response[bytes]:
     """Tell an error of ours."""
+    _let_go(error)
     return _plain(error)
 
 
@@ -169,8 +171,14 @@ def _plain(error: HeadwaterError) -> Response[bytes]:
     return Response(body, status_code=status, media_type=MediaType.JSON)
 
 
+def _let_go(error: Exception) -> None:
+    """Free what the question had read: an error keeps the frames that it passed in a cycle."""
+    clear_frames(error.__traceback__)
+
+
 def on_database(_: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     """Tell that the store does not answer; the same request may go through later."""
+    _let_go(error)
     reason = str(error).partition("\n")[0]
     _log.warning("the store does not answer: %s", reason)
     return _json(

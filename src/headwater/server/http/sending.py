@@ -4,6 +4,7 @@ An answer is held in memory until its client has taken it, and one to a key with
 it waits to be reduced: many clients, or slow ones, would fill the memory.
 """
 
+import asyncio
 from typing import Any
 
 from litestar.enums import ScopeType
@@ -11,6 +12,7 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 
 from headwater.errors import ServerBusy
 from headwater.server.http.errors import describe
+from headwater.server.memory import close_holes, holes
 
 MOST_BYTES = 128 * 2**20  # of all answers that are held
 SLICE = 2**18  # bytes that are handed to a connection at a time; smaller answers are not counted
@@ -68,6 +70,8 @@ def with_bounded_answers(app: ASGIApp, held: HeldAnswers) -> ASGIApp:
             await app(scope, receive, sending)
         finally:
             held.release(size)
+        if holes.is_set():  # by now nothing refers to what the answer was made of
+            await asyncio.to_thread(close_holes)
 
     return wrapped
 

@@ -3,12 +3,15 @@
 import threading
 
 from headwater.errors import AnswerTooLarge, ServerBusy
+from headwater.server.memory import holes
 
 FACETS = 8 * 2**20  # bytes of facets in an answer: those of the largest event fit
 COLUMNS = 32 * 2**20  # bytes of columns or changes in an answer; a column takes about 80
 _CONTENTS = 16 * 2**20  # bytes of schemas and mappings that are decoded, to ten times as much
 _EVENTS = 512 * 2**20  # bytes of events that are opened, which takes two seconds
+_ROWS = 64 * 2**20  # bytes of rows that are read, names included
 _SMALL = 2 * 2**20  # bytes of an answer that is made beside others
+_VAST = 16 * 2**20  # bytes of an answer that leaves holes in the heap
 _PATIENCE = 60.0  # seconds to wait for another large answer
 
 
@@ -19,6 +22,7 @@ class Budget:
         self._turn, self._has_turn = turn, False
         self._facets, self._columns = FACETS, COLUMNS
         self._contents, self._events = _CONTENTS, _EVENTS
+        self._rows = _ROWS
         self._size = 0
 
     def take_facets(self, size: int) -> bool:
@@ -48,6 +52,13 @@ class Budget:
         """
         self._contents = self._left(self._contents, size)
 
+    def read_rows(self, size: int) -> None:
+        """Read so many bytes of rows.
+
+        Raises: AnswerTooLarge. ServerBusy.
+        """
+        self._rows = self._left(self._rows, size)
+
     def _left(self, room: int, size: int) -> int:
         if size > room:
             raise AnswerTooLarge
@@ -69,4 +80,6 @@ class Budget:
         """Let the next large answer be made."""
         if self._has_turn:
             self._has_turn = False
+            if self._size > _VAST:
+                holes.set()
             self._turn.release()

@@ -11,11 +11,11 @@ V = TypeVar("V")
 class BoundedCache(Generic[K, V]):
     """Some things by what they are made from; the oldest make room.
 
-    `size` tells about how many bytes a thing takes; one that takes over a quarter of the room
-    is not kept.
+    `size` tells about how many bytes a thing takes with its key; one that takes over a quarter of
+    the room is not kept.
     """
 
-    def __init__(self, room: int, size: Callable[[V], int]) -> None:
+    def __init__(self, room: int, size: Callable[[K, V], int]) -> None:
         self._room, self._size_of = room, size
         self._items: dict[K, tuple[V, int]] = {}
         self._size, self._lock = 0, Lock()
@@ -27,7 +27,7 @@ class BoundedCache(Generic[K, V]):
 
     def put(self, key: K, value: V) -> V:
         """Keep a thing."""
-        size = self._size_of(value)
+        size = self._size_of(key, value)
         if size > self._room // 4:
             return value
         with self._lock:

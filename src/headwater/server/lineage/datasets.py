@@ -62,35 +62,30 @@ def rows_of(view: StoreView, roots: Iterable[int]) -> dict[int, Row]:
 def shown_rows(view: StoreView, members: Members) -> dict[int, Row]:
     """Datasets by root, each joined from the rows of its names."""
     places = view.namespaces({row[2] for rows in members.values() for row in rows})
-    found: dict[int, Row] = {}
-    for root, rows in members.items():
-        if len(rows) > 1:  # where names differ in what only one can tell, the first by name does
-            rows.sort(key=lambda row: (places[row[2]], row[3]))
-        for _, member, place, name, created, updated, source, text, lifecycle, facets in rows:
-            space = places[place]
-            row = Row(root, space, name, created, updated, source or space, text, lifecycle,
-                      unpack_sources(facets), {(space, name)})  # fmt: skip
-            other = found.get(root)
-            found[root] = (
-                row if other is None else join_rows(row, other, row_is_root=member == root)
-            )
-    return found
+    return {root: _shown_row(root, rows, places) for root, rows in members.items()}
 
 
-def join_rows(row: Row, other: Row, *, row_is_root: bool) -> Row:
-    """Two names of a dataset as one row."""
-    root, alias = (row, other) if row_is_root else (other, row)
-    facets = dict(root.facets)
-    for name, stamp in alias.facets.items():
-        if name not in facets or facets[name] < stamp:
-            facets[name] = stamp
-    return root._replace(
-        created_at=min(root.created_at, alias.created_at),
-        updated_at=max(root.updated_at, alias.updated_at),
-        description=root.description or alias.description,
+def _shown_row(root: int, rows: list[tuple[Any, ...]], places: dict[int, str]) -> Row:
+    """A dataset from the rows of its names; there may be a thousand."""
+    if len(rows) > 1:  # where names differ in what only one can tell, the first by name does
+        rows.sort(key=lambda row: (places[row[2]], row[3]))
+        rows.sort(key=lambda row: row[1] != root)
+    facets: FacetSources = {}
+    for row in rows:
+        for facet, stamp in unpack_sources(row[9]).items():
+            if facet not in facets or facets[facet] < stamp:
+                facets[facet] = stamp
+    _, _, place, name, _, _, source, _, lifecycle, _ = rows[0]
+    return Row(
+        root, places[place], name,
+        created_at=min(row[4] for row in rows),
+        updated_at=max(row[5] for row in rows),
+        source=source or places[place],
+        description=next((row[7] for row in rows if row[7]), rows[0][7]),
+        lifecycle=lifecycle,
         facets=facets,
-        names=root.names | alias.names,
-    )
+        names={(places[row[2]], row[3]) for row in rows},
+    )  # fmt: skip
 
 
 class Tags:

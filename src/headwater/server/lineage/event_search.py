@@ -62,7 +62,7 @@ def search(
     while len(bodies) < limit and (looked == 0 or perf_counter() - began < _LONGEST):
         rows = _stretch(view, kind, types, cursor)
         times = dict(rows)
-        for seq, body in each_body(view.session, [*times]):
+        for seq, body in each_body(view.log, [*times]):
             looked, cursor = looked + 1, LogCursor(times[seq], seq)
             if body is not None and wanted in body.lower():
                 bodies.append(body)

@@ -42,7 +42,7 @@ def find_events(view: StoreView, window: Window) -> tuple[list[int], int]:
 
 def read_events(view: StoreView, seqs: list[int]) -> list[bytes]:
     """The bodies of events, as they came; without those that were let go of meanwhile."""
-    bodies = read_bodies(view.session, seqs)
+    bodies = read_bodies(view.log, seqs)
     return [bodies[seq] for seq in seqs if seq in bodies]
 
 

@@ -9,7 +9,21 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from headwater.openlineage.names import DatasetName
-from headwater.server.store.database import Session
+from headwater.server.store.database import Session, batched
+
+_TOGETHER = 8192  # names in one statement
+
+
+def read_names(session: Session, ids: Iterable[int]) -> dict[int, DatasetName]:
+    """Names of datasets by id; PostgreSQL's driver holds all of what it is asked for at once."""
+    found: dict[int, DatasetName] = {}
+    for part in batched([*ids], _TOGETHER):
+        rows = session.all(
+            "SELECT d.id, n.name, d.name FROM dataset d JOIN namespace n ON n.id = d.namespace "
+            "WHERE d.id = ANY(?)", [*part],
+        )  # fmt: skip
+        found |= {row[0]: DatasetName(row[1], row[2]) for row in rows}
+    return found
 
 
 class Names:
@@ -59,11 +73,7 @@ class Names:
         wanted = set(roots)
         missing = wanted - self._names.keys()
         if missing:
-            rows = self._session.all(
-                "SELECT d.id, n.name, d.name FROM dataset d JOIN namespace n ON n.id = d.namespace "
-                "WHERE d.id = ANY(?)", [*missing],
-            )  # fmt: skip
-            self._names |= {row[0]: DatasetName(row[1], row[2]) for row in rows}
+            self._names |= read_names(self._session, missing)
         return {root: self._names[root] for root in wanted}
 
 

@@ -61,11 +61,7 @@ def ios_of(view: StoreView, rows: list[IoRow]) -> dict[tuple[int, int], list[Io]
 
 def dataset_names(view: StoreView, ids: set[int]) -> dict[int, tuple[str, str]]:
     """The names of datasets by id."""
-    rows = view.session.all(
-        "SELECT d.id, n.name, d.name FROM dataset d JOIN namespace n ON n.id = d.namespace "
-        "WHERE d.id = ANY(?)", [*ids],
-    )  # fmt: skip
-    return {row[0]: (row[1], row[2]) for row in rows}
+    return {**view.names.of(ids)}
 
 
 def _several_names(view: StoreView, roots: set[int]) -> set[int]:

@@ -93,7 +93,7 @@ def made_by(view: StoreView, dataset: int, snapshot: str) -> MadeBy | None:
     if not rows:
         return None
     seq, run, uuid, time = rows[0]
-    facet = progress_of(read_bodies(view.session, [seq])[seq]) or ProgressFacet()
+    facet = progress_of(read_bodies(view.log, [seq])[seq]) or ProgressFacet()
     commit = next((one for one in facet.commits or () if one.snapshot == snapshot), None)
     return MadeBy(run, uuid, time, facet, commit)
 

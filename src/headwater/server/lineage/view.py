@@ -15,6 +15,7 @@ from headwater.openlineage.names import NodeId
 from headwater.openlineage.times import FOREVER
 from headwater.server.lineage.budget import Budget
 from headwater.server.lineage.cache import BoundedCache
+from headwater.server.lineage.metering import MeteredSession, size_of
 from headwater.server.lineage.names import Names, PastNames
 from headwater.server.lineage.spelling import Spelling
 from headwater.server.store.aliases import AliasRules
@@ -109,14 +110,18 @@ def _merge(inputs: list[Input]) -> list[Input]:
     return [Input(dataset, field, [*told]) for (dataset, field, _), told in steps.items()]
 
 
-def facets_size(facets: Facets) -> int:
-    """How many bytes facets take, about."""
-    return 500 + sum(len(name) + len(memoryview(raw)) for name, raw in facets.items())
+def facets_size(wanted: Any, facets: Facets) -> int:
+    """How many bytes facets take with what they were asked for by, about."""
+    return (
+        500
+        + size_of(wanted)
+        + sum(len(name) + len(memoryview(raw)) for name, raw in facets.items())
+    )
 
 
-def node_size(node: Any) -> int:
+def node_size(rows: Any, node: Any) -> int:
     """How many bytes the data of a node take with the rows they were written from, about."""
-    return 2000 + len(memoryview(node if isinstance(node, Raw) else node.fields))
+    return 2000 + size_of(rows) + len(memoryview(node if isinstance(node, Raw) else node.fields))
 
 
 class Contents:
@@ -124,12 +129,14 @@ class Contents:
 
     def __init__(self) -> None:
         self.schemas: BoundedCache[int, Schema] = BoundedCache(
-            32 * 2**20, lambda schema: schema.size
+            32 * 2**20, lambda _, schema: schema.size
         )
         self.mappings: BoundedCache[int, IndexedMapping] = BoundedCache(
-            32 * 2**20, lambda mapping: mapping.size
+            32 * 2**20, lambda _, mapping: mapping.size
         )
-        self.namespaces: BoundedCache[int, str] = BoundedCache(2**20, lambda name: 100 + len(name))
+        self.namespaces: BoundedCache[int, str] = BoundedCache(
+            2**20, lambda _, name: 100 + len(name)
+        )
         self.nodes: BoundedCache[Any, Any] = BoundedCache(64 * 2**20, node_size)
         self.facets: BoundedCache[Any, Facets] = BoundedCache(16 * 2**20, facets_size)
         self.turn = Lock()  # to make a large answer
@@ -139,12 +146,20 @@ class Contents:
 class StoreView:
     """The store at one moment: a session, the names of datasets then, and shared caches."""
 
-    __slots__ = ("at", "budget", "contents", "names", "rules", "session")
+    __slots__ = ("at", "budget", "contents", "log", "names", "rules", "session")
 
     def __init__(
-        self, session: Session, rules: AliasRules, contents: Contents, at: int, budget: Budget
+        self,
+        session: Session,
+        rules: AliasRules,
+        contents: Contents,
+        at: int,
+        budget: Budget,
+        log: Session | None = None,
     ) -> None:
         self.session, self.rules, self.contents = session, rules, contents
+        # For bodies of events, of which few are held at once and which have a budget of their own.
+        self.log = log or session
         self.at, self.budget = at, budget
         self.names = PastNames(session, at) if self.is_past else Names(session)
 
@@ -155,7 +170,7 @@ class StoreView:
 
     def at_moment(self, at: int) -> "StoreView":
         """The same store at another moment."""
-        return StoreView(self.session, self.rules, self.contents, at, self.budget)
+        return StoreView(self.session, self.rules, self.contents, at, self.budget, self.log)
 
     def schemas(self, ids: set[int]) -> dict[int, Schema]:
         """Schemas by id."""
@@ -181,7 +196,7 @@ class StoreView:
 
     def bodies(self, seqs: list[int]) -> Iterator[tuple[int, bytes | None]]:
         """Events in order with their bodies; None where the answer may open no more."""
-        return each_body(self.session, seqs, self.budget.open_events)
+        return each_body(self.log, seqs, self.budget.open_events)
 
     def namespaces(self, ids: set[int]) -> dict[int, str]:
         """The names of namespaces by id."""
@@ -246,7 +261,8 @@ class StoreViews:
         budget = Budget(self._contents.turn)
         try:
             with self._database.reading() as session:
-                yield StoreView(session, self._rules, self._contents, at, budget)
+                counted = MeteredSession(session, budget)
+                yield StoreView(counted, self._rules, self._contents, at, budget, session)
         finally:
             budget.close()
 

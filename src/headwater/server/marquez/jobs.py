@@ -21,15 +21,20 @@ Edges = dict[tuple[int, int], list[Name]]
 def edge_names(view: StoreView, jobs: list[int]) -> Edges:
     """The names of what jobs read and write at the moment, by (job, io)."""
     rows = view.session.all(
-        "SELECT e.job, e.io, n.name, r.name FROM edge e JOIN dataset d ON d.id = e.dataset "
-        "JOIN dataset r ON r.id = d.root JOIN namespace n ON n.id = r.namespace "
+        "SELECT e.job, e.io, d.root FROM edge e JOIN dataset d ON d.id = e.dataset "
+        "JOIN dataset r ON r.id = d.root "
         "WHERE e.job = ANY(?) AND e.since <= ? AND e.until > ? AND NOT r.hidden",
         jobs, view.at, view.at,
     )  # fmt: skip
-    found: dict[tuple[int, int], set[tuple[str, str]]] = {}
-    for job, io, space, name in rows:
-        found.setdefault((job, io), set()).add((space, name))
-    return {key: [Name(*name) for name in sorted(names)] for key, names in found.items()}
+    found: dict[tuple[int, int], set[int]] = {}
+    for job, io, root in rows:
+        found.setdefault((job, io), set()).add(root)
+    known = view.names.of({row[2] for row in rows})  # each once, however many jobs read it
+    names = {root: Name(*name) for root, name in known.items()}
+    return {
+        key: [names[root] for root in sorted(roots, key=known.__getitem__)]
+        for key, roots in found.items()
+    }
 
 
 def job_node(row: JobRowShown, inputs: list[Name], outputs: list[Name], run: Run | None) -> JobData:

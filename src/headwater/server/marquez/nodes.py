@@ -13,6 +13,7 @@ from msgspec import Raw
 from headwater.openlineage.names import dataset_id, job_id
 from headwater.openlineage.times import FOREVER
 from headwater.server.lineage import datasets, jobs
+from headwater.server.lineage.encoding import encode_answer
 from headwater.server.lineage.facets import OMITTED
 from headwater.server.lineage.run_io import IoRow, io_rows
 from headwater.server.lineage.schemas import schema_ids, unlisted_columns
@@ -25,6 +26,7 @@ from headwater.server.marquez.runs import RunWriter
 from headwater.server.store.rows import RunRow
 from headwater.server.store.tables import INPUT, OUTPUT
 
+_MANY = 1000  # datasets
 _KEPT = 65_536  # bytes of a node that is kept at hand
 _Row = tuple[Any, ...]
 _PARENT, _ARGS = (RunRow.__struct_fields__.index(name) for name in ("parent", "args"))
@@ -38,6 +40,11 @@ class _Job(NamedTuple):
     outputs: tuple[int, ...]
     run: _Row | None
     ios: tuple[IoRow, ...]
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it names so many datasets that its size must be bounded."""
+        return len(self.inputs) + len(self.outputs) + len(self.ios) > _MANY
 
     @property
     def can_be_kept(self) -> bool:
@@ -117,7 +124,7 @@ def _job_data(view: StoreView, found: list[_Job], names: dict[int, Name]) -> lis
     kept = view.contents.nodes
     known: list[Raw | None] = [kept.get(job) for job in found]
     missing = [job for job, data in zip(found, known, strict=True) if data is None]
-    view.budget.grow(sum(len(memoryview(data)) for data in known if data is not None))
+    view.budget.read_rows(sum(len(memoryview(data)) for data in known if data is not None))
     runs = {job.run[0]: RunRow.of(job.run) for job in missing if job.run is not None}
     writer = RunWriter(view, runs.values(), [io for job in missing for io in job.ios])
 
@@ -125,7 +132,8 @@ def _job_data(view: StoreView, found: list[_Job], names: dict[int, Name]) -> lis
         run = writer.write(runs[job.run[0]]) if job.run is not None else None
         inputs, outputs = ([names[root] for root in side] for side in (job.inputs, job.outputs))
         node = job_node(jobs.JobRowShown(job.row), inputs, outputs, run)
-        written = Raw(msgspec.json.encode(node))
+        written = Raw((encode_answer if job.is_large else msgspec.json.encode)(node))
+        view.budget.read_rows(len(memoryview(written)))
         is_small = len(memoryview(written)) <= _KEPT and OMITTED.encode() not in bytes(written)
         return kept.put(job, written) if is_small and job.can_be_kept else written
 

@@ -4,6 +4,7 @@ Names joined by symlinks are a component; its root is the name that is shown. Th
 the least by (rank, age, name), so that it does not depend on what arrived first.
 """
 
+import logging
 from functools import lru_cache
 
 from headwater.openlineage.times import FOREVER
@@ -13,6 +14,8 @@ from headwater.server.store.rows import NEVER, DatasetRow
 from headwater.server.store.tables import upsert
 from headwater.server.store.unit import Unit
 
+MOST_NAMES = 1000  # of one dataset; symlinks to more are kept in events, and join nothing
+_log = logging.getLogger(__name__)
 DECLARES, NAMED, ALIAS = 0, 1, 2  # ranks: says its other names; is named; is only another name
 
 
@@ -57,24 +60,46 @@ def _linked_since(unit: Unit, pair: tuple[int, int]) -> int:
     return since
 
 
+class _Group:
+    """Datasets, by their roots, that symlinks of a commit make one, and how many names it has."""
+
+    def __init__(self, root: int, names: int) -> None:
+        self.roots, self.names = {root}, names
+
+
 def settle_joined(unit: Unit) -> None:
-    """Make one component of all that symlinks of a commit have joined, each chosen a root once."""
+    """Make one component of all that symlinks of a commit have joined, each chosen a root once.
+
+    Names beyond the most that a dataset may have are left as datasets of their own.
+    """
     pairs, unit.joined = unit.joined, set()
     if not pairs:
         return
     unit.flush()
     rows = {row.id: row for row in unit.dataset_rows({number for pair in pairs for number in pair})}
-    groups: dict[int, set[int]] = {}
-    for a, b in pairs:
-        one, other = (
-            groups.setdefault(rows[number].root, {rows[number].root}) for number in (a, b)
-        )
-        if one is not other:
-            small, large = sorted((one, other), key=len)
-            large |= small
-            groups.update(dict.fromkeys(small, large))
-    for roots in {id(group): group for group in groups.values()}.values():
-        settle(unit, sorted(roots))
+    counted = unit.session.all(
+        "SELECT root, count(*) FROM dataset WHERE root = ANY(?) GROUP BY root",
+        [*{row.root for row in rows.values()}],
+    )
+    groups = {root: _Group(root, names) for root, names in counted}
+    apart: list[tuple[str, str]] = []
+    for a, b in sorted(pairs):
+        one, other = groups[rows[a].root], groups[rows[b].root]
+        if one is other:
+            continue
+        if one.names + other.names > MOST_NAMES:
+            apart.append((rows[a].name, rows[b].name))
+            continue
+        small, large = sorted((one, other), key=lambda group: len(group.roots))
+        large.roots |= small.roots
+        large.names += small.names
+        groups.update(dict.fromkeys(small.roots, large))
+    if apart:
+        _log.warning("%d symlinks join nothing: %r and %r together have over %d names",
+                     len(apart), *apart[0], MOST_NAMES)  # fmt: skip
+    for group in {id(group): group for group in groups.values()}.values():
+        if len(group.roots) > 1:
+            settle(unit, sorted(group.roots))
 
 
 def settle(unit: Unit, roots: list[int]) -> None:

@@ -13,6 +13,7 @@ from headwater.errors import UnknownStore
 Row = tuple[Any, ...]
 Errors = tuple[type[Exception], ...]
 T = TypeVar("T")
+TOGETHER = 1024  # rows that are read at a time where they are counted
 _AMONG = 8192  # values in one list; SQLite takes 32,766
 
 
@@ -31,6 +32,13 @@ class Session(Protocol):
         """Run one statement."""
 
 
+class ReadSession(Session, Protocol):
+    """A session whose answers can be read a part at a time."""
+
+    def parts(self, sql: str, *params: Any) -> Iterator[list[Row]]:
+        """The rows of an answer, `TOGETHER` at a time."""
+
+
 class Database(Protocol):
     """A place that holds the tables, for one writer and many readers."""
 
@@ -46,7 +54,7 @@ class Database(Protocol):
     def recover(self) -> bool:
         """Mend what made the last write fail, if it can be; whether to write again at once."""
 
-    def reading(self) -> AbstractContextManager[Session]:
+    def reading(self) -> AbstractContextManager[ReadSession]:
         """A connection that sees one moment of the store."""
 
     def writing(self) -> AbstractContextManager[Session]:

@@ -13,7 +13,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from headwater.errors import StoreUnreachable
 from headwater.openlineage.masking import mask_text
-from headwater.server.store.database import Errors, Row
+from headwater.server.store.database import TOGETHER, Errors, Row
 
 _AT_ONCE = 256  # rows in one statement; PostgreSQL takes 65,535 values
 _VALUES = re.compile(r"VALUES (\([?, ]+\))")
@@ -65,6 +65,12 @@ class PostgresSession:
     def all(self, sql: str, *params: Any) -> list[Row]:
         """Every row of an answer."""
         return self.connection.execute(_for_postgres(sql), params, binary=True).fetchall()
+
+    def parts(self, sql: str, *params: Any) -> Iterator[list[Row]]:
+        """The rows of an answer, so many at a time; the driver has received all of them."""
+        cursor = self.connection.execute(_for_postgres(sql), params, binary=True)
+        while rows := cursor.fetchmany(TOGETHER):
+            yield rows
 
     def many(self, sql: str, rows: Sequence[Row]) -> None:
         """Add each row; many in one statement, of a few lengths that are soon prepared."""

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import msgspec
 
 from headwater.errors import StoreUnreachable
-from headwater.server.store.database import Errors, Row
+from headwater.server.store.database import TOGETHER, Errors, Row
 
 _PATIENCE = 5  # seconds to wait for a lock
 # Of the log, after which it is worked into the file: with fewer, pages that many events change
@@ -59,6 +59,12 @@ class SqliteSession:
     def all(self, sql: str, *params: Any) -> list[Row]:
         """Every row of an answer."""
         return self.connection.execute(_for_sqlite(sql), _plain(params)).fetchall()
+
+    def parts(self, sql: str, *params: Any) -> Iterator[list[Row]]:
+        """The rows of an answer, so many at a time."""
+        cursor = self.connection.execute(_for_sqlite(sql), _plain(params))
+        while rows := cursor.fetchmany(TOGETHER):
+            yield rows
 
     def many(self, sql: str, rows: Sequence[Row]) -> None:
         """Run one statement for each row."""

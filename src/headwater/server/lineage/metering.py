@@ -1,0 +1,47 @@
+"""Measures what a question reads, so that no answer holds more than its budget allows.
+
+Every row that a view reads is counted here: names, facets, times, whatever a statement asks for.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from headwater.server.lineage.budget import Budget
+from headwater.server.store.database import ReadSession, Row
+
+_ROW = 64  # bytes that a row takes beside its values
+_encode = msgspec.msgpack.Encoder().encode  # the quickest way to add up values of any kind
+
+
+def size_of(values: Any) -> int:
+    """How many bytes plain values hold, about."""
+    return len(_encode(values))
+
+
+class MeteredSession:
+    """A session that counts what it reads as part of an answer."""
+
+    def __init__(self, session: ReadSession, budget: Budget) -> None:
+        self._session, self._budget = session, budget
+        self.dialect = session.dialect
+
+    def all(self, sql: str, *params: Any) -> list[Row]:
+        """Every row of an answer.
+
+        Raises: AnswerTooLarge, before all are read, and ServerBusy.
+        """
+        found: list[Row] = []
+        for rows in self._session.parts(sql, *params):
+            self._budget.read_rows(size_of(rows) + _ROW * len(rows))
+            found += rows
+        return found
+
+    def many(self, sql: str, rows: Sequence[Row]) -> None:
+        """Run one statement for each row."""
+        self._session.many(sql, rows)
+
+    def run(self, sql: str, *params: Any) -> None:
+        """Run one statement."""
+        self._session.run(sql, *params)
