@@ -3,13 +3,14 @@
 A mapping belongs to the graph while the job that told it still writes the dataset. A column exists
 if a schema or a mapping names it, until a schema that had it is followed by one without it: a
 schema may list only some of the columns. Columns that are internal to Headwater's own jobs do not
-exist (`store.mapped_fields`).
+exist (`store.mapped_fields`). Values inside columns are columns with dotted names (`nested`).
 """
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from headwater.server.lineage.mappings import datasets_read, mappings_into, mappings_out_of
+from headwater.server.lineage.nested import Way, deciding, may_hold, ways_down, ways_of_all, ways_up
 from headwater.server.lineage.schemas import schemas_of, unlisted_columns
 from headwater.server.lineage.view import IndexedMapping, Schema, StoreView
 from headwater.server.store.contents import Input, Output
@@ -42,7 +43,7 @@ class ColumnWalk:
 
     def upstream(self, start: Iterable[Column], depth: int) -> None:
         """Follow columns to what they come from."""
-        level = dict.fromkeys(start)
+        level, seen = dict.fromkeys(start), set(start)
         self.columns.update(level)
         for _ in range(depth):
             found: dict[Column, None] = {}
@@ -50,7 +51,8 @@ class ColumnWalk:
             for column in level:
                 for mapping, job in self._writers.get(column[0], ()):
                     self._up(column, mappings[mapping], job, found)
-            level = {c: None for c in found if c not in self.columns}
+            level = {c: None for c in found if c not in seen}
+            seen |= level.keys()
             self.columns.update(level)
             if not level:
                 return
@@ -74,14 +76,28 @@ class ColumnWalk:
     def _up(
         self, column: Column, mapping: IndexedMapping, job: int, found: dict[Column, None]
     ) -> None:
-        output = mapping.outputs.get(column[1])
-        if output is None and not (mapping.dataset and self._has(column)):
-            return
-        for given, told in self._inputs(mapping, output):
-            origin = (self._roots[given.dataset], given.field)
-            if self._is_read(given.dataset, job, column[0]) and self._has(origin):
-                self._step(column, origin, Step(given, told, job))
-                found[origin] = None
+        ways = ways_up(mapping, column[1])
+        if mapping.dataset and (ways or column[1] in mapping.outputs or self._has(column)):
+            ways = [*ways, *ways_of_all(mapping)]
+        for way in ways:
+            origin = self._at((self._roots[way.given.dataset], way.field), way.rest)
+            if self._is_read(way.given.dataset, job, column[0]) and self._has(origin):
+                self._step(column, origin, Step(way.given, way.output, job))
+                (self.columns if self._is_sum(way, origin) else found)[origin] = None
+
+    def _is_sum(self, way: Way, column: Column) -> bool:
+        """Whether a column is told beside finer ones; a dot in a name may also be just a dot."""
+        schema = self._schemas.get(column[0]) if way.is_sum else None
+        return way.is_sum and (schema is None or may_hold(schema.types.get(column[1])))
+
+    def _at(self, column: Column, rest: str) -> Column:
+        """What is inside a column, if a schema or a mapping names it, else the column."""
+        if not rest:
+            return column
+        root, name = column[0], f"{column[1]}.{rest}"
+        schema = self._schemas.get(root)
+        is_named = (schema is not None and name in schema.names) or name in self._unlisted_in(root)
+        return (root, name) if is_named else column
 
     def _down(
         self,
@@ -96,31 +112,20 @@ class ColumnWalk:
             for dataset in mapping.inputs
             if self._roots[dataset] == column[0] and self._is_read(dataset, job, target)
         ]
-        whole = [
-            g for dataset in members for g in mapping.whole.get(dataset, {}).get(column[1], ())
-        ]
-        fed = [mapping.fed_by.get(dataset, {}).get(column[1], {}) for dataset in members]
-        fields = dict.fromkeys(field for outputs in fed for field in outputs)
+        for way in (w for dataset in members for w in ways_down(mapping, dataset, column[1])):
+            reached = self._at((target, way.field), way.rest)
+            if self._has(reached):
+                self._step(reached, column, Step(way.given, way.output, job))
+                (self.columns if self._is_sum(way, reached) else found)[reached] = None
+        whole = [g for dataset in members for g in deciding(mapping, dataset, column[1])]
         if whole:
             schema = self._schemas.get(target)
-            fields |= dict.fromkeys([*mapping.outputs, *(schema.names if schema else ())])
-        for field in fields:
-            reached = (target, field)
-            if not self._has(reached):
-                continue
-            found[reached] = None
-            for given in [given for outputs in fed for given in outputs.get(field, ())]:
-                self._step(reached, column, Step(given, mapping.outputs[field], job))
-            for given in whole:
-                self._step(reached, column, Step(given, None, job))
-
-    @staticmethod
-    def _inputs(
-        mapping: IndexedMapping, output: Output | None
-    ) -> list[tuple[Input, Output | None]]:
-        direct: list[tuple[Input, Output | None]]
-        direct = [(given, output) for given in output.inputs] if output else []
-        return direct + [(given, None) for given in mapping.dataset]
+            fields = dict.fromkeys([*mapping.outputs, *(schema.names if schema else ())])
+            for reached in ((target, field) for field in fields):
+                if self._has(reached):
+                    found[reached] = None
+                    for given in whole:
+                        self._step(reached, column, Step(given, None, job))
 
     def _step(self, to: Column, origin: Column, step: Step) -> None:
         steps = self.steps.get((to, origin))

@@ -17,6 +17,7 @@ from headwater.server.lineage.budget import Budget
 from headwater.server.lineage.cache import BoundedCache
 from headwater.server.lineage.metering import MeteredSession, size_of
 from headwater.server.lineage.names import Names, PastNames
+from headwater.server.lineage.nested_index import NestedIndex, is_dotted
 from headwater.server.lineage.spelling import Spelling
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.compression import content_size
@@ -62,7 +63,7 @@ def field_json(field: Field, tags: list[str]) -> dict[str, Any]:
 class IndexedMapping:
     """A column mapping that can be followed both ways."""
 
-    __slots__ = ("dataset", "fed_by", "inputs", "outputs", "size", "sources", "whole")
+    __slots__ = ("dataset", "fed_by", "inputs", "nested", "outputs", "size", "sources", "whole")
 
     def __init__(self, mapping: Mapping) -> None:
         outputs = [output._replace(inputs=_merge(output.inputs)) for output in mapping.outputs]
@@ -81,8 +82,12 @@ class IndexedMapping:
         self.whole: dict[int, dict[str, list[Input]]] = {}
         for given in self.dataset:
             self.whole.setdefault(given.dataset, {}).setdefault(given.field, []).append(given)
+        names = [*self.outputs, *(field for fed in self.fed_by.values() for field in fed)]
+        dotted = is_dotted(names) or is_dotted(given.field for given in self.dataset)
+        # What is inside what, where any name has a dot.
+        self.nested = NestedIndex(self.outputs, self.fed_by, self.dataset) if dotted else None
         inputs = sum(len(output.inputs) for output in outputs)
-        self.size = _FIELD * (len(outputs) + inputs + len(self.dataset) + 1)
+        self.size = _FIELD * (len(outputs) + inputs * (1 + dotted) + len(self.dataset) + 1)
         self.inputs = self.fed_by.keys() | self.whole.keys() | (self.sources or set())
 
     def between(self, dataset: int, field: str, output: str) -> list[Input]:
