@@ -25,7 +25,7 @@ from headwater.server.http import errors as problems
 from headwater.server.http.access import ANYONE
 from headwater.server.http.authentication import Authenticator
 from headwater.server.http.docs import ApiPage, Documents
-from headwater.server.http.ingest_fast_path import express
+from headwater.server.http.ingest_fast_path import with_fast_ingest
 from headwater.server.http.limited_answers import limited_answers
 from headwater.server.http.masked_paths import masked_paths
 from headwater.server.http.middleware import timed, with_safe_headers
@@ -212,7 +212,7 @@ def _wrapped(app: ASGIApp, service: Service) -> ASGIApp:
         ),
         partial(with_bounded_answers, held=held),
         page,
-        partial(express, service=service),
+        partial(with_fast_ingest, service=service),
         partial(limited_answers, lane=service.lane, held=held),
     )
     for layer in reversed(layers):

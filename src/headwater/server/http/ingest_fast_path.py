@@ -32,7 +32,7 @@ _STORED: Any = {
 _END: Any = {"type": "http.response.body", "body": b"", "more_body": False}
 
 
-def express(app: ASGIApp, service: Service) -> ASGIApp:
+def with_fast_ingest(app: ASGIApp, service: Service) -> ASGIApp:
     """An application that takes plain events itself and leaves the rest to another."""
     told: Errors = (HeadwaterError, HTTPException)
 
