@@ -30,7 +30,7 @@ from sqlglot.optimizer.qualify import qualify  # noqa: E402
 
 from capture.benchmark_queries import Benchmark, load, read_tables  # noqa: E402
 from capture.jars import prepare_spark  # noqa: E402
-from capture.oracle import observed  # noqa: E402
+from capture.oracle import Output, observed  # noqa: E402
 from capture.queries import analyzed  # noqa: E402
 from headwater.capture.official import LISTENER  # noqa: E402
 from headwater.capture.plan import analyze  # noqa: E402
@@ -119,7 +119,8 @@ def _query(spark: SparkSession, benchmark: Benchmark, sql: str, folder: str) -> 
     }
     width = len(benchmark.db.execute(sql).description)
     names = [f"c{n}" for n in range(width)]
-    seen = observed(benchmark.db, sql, read_tables(benchmark, sql), names, named_only=True)
+    outputs = [Output(n, name) for n, name in enumerate(names)]
+    seen = observed(benchmark.db, sql, read_tables(benchmark, sql), outputs, named_only=True)
     told: dict[str, Any] = {"observed": len(seen)}
     for tool, edges in found.items():
         told[tool] = None if edges is None else [len(edges), len(edges & seen)]

@@ -2,7 +2,8 @@
 
 It runs queries in DuckDB, which knows nothing of Spark's plans, over views of the tables in
 the schema `base`. Each change it sees must be an edge that capture found; an edge it never
-sees is only counted.
+sees is only counted. Values inside columns are changed one by one as well (`NESTED`), and
+looked at one by one in what a query puts out.
 """
 
 import re
@@ -14,14 +15,45 @@ from typing import Any, NamedTuple
 import duckdb
 
 from headwater.capture.plan import PlanLineage
+from headwater.capture.plan.lineage import Column, Origin
+from headwater.capture.plan.nested import inside_of
 
 Row = tuple[Any, ...]
+
+
+# How a value inside a column is changed: the whole column with that value alone different.
+NESTED = {
+    "nested": {
+        "address.street": "{'street': address.street || 'z', 'geo': address.geo}",
+        "address.geo.lat": (
+            "{'street': address.street,"
+            " 'geo': {'lat': address.geo.lat + 1, 'lon': address.geo.lon}}"
+        ),
+        "address.geo.lon": (
+            "{'street': address.street,"
+            " 'geo': {'lat': address.geo.lat, 'lon': address.geo.lon + 1}}"
+        ),
+        "lines._element.sku": "[{'sku': x.sku || 'z', 'n': x.n} for x in lines]",
+        "lines._element.n": "[{'sku': x.sku, 'n': x.n + 1} for x in lines]",
+        "attrs.key": "map([k || 'z' for k in map_keys(attrs)], map_values(attrs))",
+        "attrs.value": "map(map_keys(attrs), [v || 'z' for v in map_values(attrs)])",
+    }
+}
+Change = tuple[str, str, str]  # a table, its column or a value inside it, and an output
+
+
+class Output(NamedTuple):
+    """A column that a query puts out, or a value inside one."""
+
+    position: int
+    name: str
+    way: tuple[str, ...] = ()  # into the column
 
 
 class Verdict(NamedTuple):
     """What the oracle saw of one query."""
 
-    missed: frozenset[tuple[str, str, str]]
+    missed: frozenset[Change]
     confirmed: int
     edges: int
 
@@ -39,61 +71,104 @@ def judge(
     named_only: bool = False,
 ) -> Verdict:
     """Compare captured lineage with the changes that really happen."""
-    captured = _captured(lineage)
-    names = [name for name, _ in lineage.columns]
-    seen = observed(db, sql, tables, names, named_only=named_only)
-    return Verdict(frozenset(seen - captured), len(seen & captured), len(captured))
+    outputs = _outputs(lineage)
+    captured = _captured(lineage, outputs)
+    columns = {(table, name.partition("*")[0], output) for table, name, output in captured}
+    seen = observed(db, sql, tables, [*outputs], named_only=named_only)
+    missed = {change for change in seen if not _covered(change, captured)}
+    return Verdict(frozenset(missed), len(seen & columns), len(columns))
 
 
 def observed(
     db: duckdb.DuckDBPyConnection,
     sql: str,
     tables: Sequence[str],
-    names: list[str],
+    outputs: Sequence[Output],
     *,
     named_only: bool = False,
-) -> set[tuple[str, str, str]]:
+) -> set[Change]:
     """Every change that was seen: table, column, and the output that changed with it.
 
     With `named_only`, columns that the query does not name stay as they are: for queries
     without a star over a table, where nothing else can make them matter.
     """
-    before = _columns(db, sql)
-    seen: set[tuple[str, str, str]] = set()
+    before = _values(db, sql, outputs)
+    seen: set[Change] = set()
     for table, column, view in _changes(db, tables):
         if named_only and not re.search(rf"\b{column}\b", sql, re.IGNORECASE):
             continue
         db.execute(view)
-        seen.update((table, column, output) for output in _differing(db, sql, before, names))
+        seen.update((table, column, output) for output in _differing(db, sql, before, outputs))
         db.execute(f"create or replace view {table} as from base.{table}")
     return seen
 
 
-def _captured(lineage: PlanLineage) -> set[tuple[str, str, str]]:
+def _outputs(lineage: PlanLineage) -> dict[Output, Column]:
+    """The columns that a query puts out, and the values inside them that lineage tells apart."""
+    found: dict[Output, Column] = {}
+    for position, (name, column) in enumerate(lineage.columns):
+        found[Output(position, name)] = column
+        for path, value in inside_of(column, name):
+            way = path.removeprefix(f"{name}.").split(".")
+            found[Output(position, path, (*way,))] = value
+    return found
+
+
+def _captured(lineage: PlanLineage, outputs: dict[Output, Column]) -> set[Change]:
+    """Every edge between columns; one from a value inside a column is `column*value`."""
     tables = [(source.table or "?").rpartition(".")[2] for source in lineage.sources]
     return {
-        (tables[edge.origin.source], edge.origin.field.lower(), name)
-        for name, column in lineage.columns
+        (tables[edge.origin.source], _marked(edge.origin).lower(), output)
+        for (_, output, _), column in outputs.items()
         for edge in lineage.inputs(column)
     }
 
 
+def _marked(origin: Origin) -> str:
+    return f"{origin.field}*{origin.nested}" if origin.nested else origin.field
+
+
+def _covered(change: Change, captured: set[Change]) -> bool:
+    """Whether there is an edge from the changed value, from what holds it, or from inside it."""
+    table, name, output = change
+    column, _, inner = name.partition(".")
+    edges = [n.partition("*") for t, n, o in captured if (t, o) == (table, output)]
+    ways = [way for field, _, way in edges if field == column]
+    return any(not inner or f"{inner}.".startswith(f"{way}." if way else "") for way in ways)
+
+
 def _differing(
-    db: duckdb.DuckDBPyConnection, sql: str, before: list[list[Any]], names: list[str]
+    db: duckdb.DuckDBPyConnection, sql: str, before: list[list[Any]], outputs: Sequence[Output]
 ) -> list[str]:
     try:
-        after = _columns(db, sql)
+        after = _values(db, sql, outputs)
     except duckdb.InvalidInputException:
         return []  # such as a scalar subquery that now has two rows: nothing to compare
-    return [name for name, old, new in zip(names, before, after, strict=True) if old != new]
+    pairs = zip(outputs, before, after, strict=True)
+    return [output.name for output, old, new in pairs if old != new]
 
 
-def _columns(db: duckdb.DuckDBPyConnection, sql: str) -> list[list[Any]]:
-    """Each output column as the sorted bag of its values: a change of order is no change."""
-    result = db.execute(sql)
-    rows: list[Row] = result.fetchall()
-    width = len(result.description)
-    return [sorted((_plain(row[n]) for row in rows), key=repr) for n in range(width)]
+def _values(db: duckdb.DuckDBPyConnection, sql: str, outputs: Sequence[Output]) -> list[list[Any]]:
+    """Each output as the sorted bag of its values: a change of order is no change."""
+    rows: list[Row] = db.execute(sql).fetchall()
+    return [
+        sorted((_plain(_inside(row[one.position], one.way)) for row in rows), key=repr)
+        for one in outputs
+    ]
+
+
+def _inside(value: Any, way: Sequence[str]) -> Any:
+    """What is inside a value of DuckDB: structs and maps are dicts, arrays are lists."""
+    for depth, segment in enumerate(way):
+        if value is None:
+            return None
+        if segment == "_element":
+            return [_inside(item, way[depth + 1 :]) for item in value]
+        if segment in ("key", "value") and segment not in value:
+            items = value if segment == "key" else value.values()
+            return [_inside(item, way[depth + 1 :]) for item in items]
+        value = value[segment]
+    return value
 
 
 def _plain(value: Any) -> Any:
@@ -112,6 +187,14 @@ def _changes(
                 chosen = ", ".join(value if c == column else f'"{c}"' for c in columns)
                 view = f"create or replace view {table} as select {chosen} from base.{table}"
                 yield table, column.lower(), view
+        for path, changed in NESTED.get(table, {}).items():
+            holder = path.partition(".")[0]
+            chosen = ", ".join(f"{changed} as {c}" if c == holder else f'"{c}"' for c in columns)
+            yield (
+                table,
+                path,
+                f"create or replace view {table} as select {chosen} from base.{table}",
+            )
 
 
 def _other(column: str, kind: str) -> str:
@@ -122,8 +205,10 @@ def _other(column: str, kind: str) -> str:
 def _moved(column: str, kind: str) -> str:
     if kind.startswith(("DATE", "TIMESTAMP")):
         return f"cast(\"{column}\" + interval '40' day as {kind})"
-    if kind.startswith("VARCHAR") or kind.endswith("]"):
-        return f"null::{kind}" if kind.endswith("]") else f"\"{column}\" || 'z'"
+    if kind.endswith("]") or kind.startswith(("STRUCT", "MAP")):
+        return f"null::{kind}"
+    if kind.startswith("VARCHAR"):
+        return f"\"{column}\" || 'z'"
     return f'cast("{column}" + 1 as {kind})'
 
 

@@ -55,7 +55,7 @@ def describe(lineage: PlanLineage) -> tuple[str, ...]:
     names = [_source_name(lineage, index) for index in range(len(lineage.sources))]
 
     def field(origin: Origin) -> str:
-        return f"{names[origin.source]}.{origin.field}"
+        return f"{names[origin.source]}.{origin.name}"
 
     def edge(edge: Edge) -> str:
         return f"{field(edge.origin)} {edge.effect.name}{' MASKED' if edge.masking else ''}"

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
 import pytest
-from google.protobuf import type_pb2
+from google.protobuf import struct_pb2, type_pb2
 
 from headwater.capture.datasets.naming import Dataset
 from headwater.capture.datasets.registries import PASSWORD, READ, URL, Registries
@@ -115,8 +115,11 @@ def test_protobuf_message() -> None:
     assert {f.name: f.type for f in parse(text, "PROTOBUF")} == {
         "id": "int32",
         "name": "string",
-        "lines": {"type": "array", "elementType": "Line"},
-        "counts": "map<string, int32>",
+        "lines": {
+            "type": "array",
+            "elementType": {"type": "struct", "fields": [{"name": "sku", "type": "string"}]},
+        },
+        "counts": {"type": "map", "keyType": "string", "valueType": "int32"},
     }
 
 
@@ -127,6 +130,32 @@ def test_a_protobuf_message_that_others_hold_is_not_the_record() -> None:
     message Other { int32 n = 1; }
     """
     assert [field.name for field in parse(text, "PROTOBUF")] == ["id", "lines", "parent"]
+
+
+def test_a_protobuf_message_that_holds_itself_ends() -> None:
+    text = "message Node { string id = 1; repeated Node children = 2; }"
+    inner = [
+        {"name": "id", "type": "string"},
+        {"name": "children", "type": {"type": "array", "elementType": "Node"}},
+    ]
+    assert {f.name: f.type for f in parse(text, "PROTOBUF")} == {
+        "id": "string",
+        "children": {"type": "array", "elementType": {"type": "struct", "fields": inner}},
+    }
+
+
+def test_protobuf_maps_of_a_descriptor_are_maps() -> None:
+    known = base64.b64encode(struct_pb2.DESCRIPTOR.serialized_pb).decode()
+    (fields,) = parse(known, "PROTOBUF")
+    assert fields.name == "fields"
+    assert fields.type["type"] == "map"
+    assert fields.type["keyType"] == "string"
+
+
+def test_a_json_object_of_any_keys_is_a_map() -> None:
+    values = {"type": "object", "additionalProperties": {"type": "integer"}}
+    (field,) = parse(json.dumps({"type": "object", "properties": {"m": values}}), "JSON")
+    assert field.type == {"type": "map", "keyType": "string", "valueType": "integer"}
 
 
 def test_protobuf_fields_of_a_descriptor_in_base64() -> None:

@@ -1,13 +1,14 @@
 """Builds OpenLineage facets out of what capture knows."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from headwater.capture.datasets.naming import Dataset
 from headwater.capture.events import PRODUCER, Event, RunName
-from headwater.capture.plan.lineage import Edge, Effect, combined
+from headwater.capture.plan.lineage import NO_EDGES, Edge, Effect, combined
+from headwater.capture.plan.nested import outermost
 from headwater.capture.plan.sources import Field
 from headwater.version import __version__
 
@@ -44,7 +45,17 @@ class Written(Struct, frozen=True):
 
 
 Datasets = Mapping[int, tuple[Dataset, ...]]
-Columns = Iterable[tuple[str, frozenset[Edge], str]]  # name, inputs, formula
+
+
+class OutputColumn(NamedTuple):
+    """A column of an output, or a value inside one, with its inputs."""
+
+    name: str
+    edges: frozenset[Edge]
+    formula: str
+    is_nested: bool = False
+
+
 Told = Callable[[Edge], str]
 _OF_ROWS = frozenset({Effect.FILTER, Effect.JOIN, Effect.GROUP_BY, Effect.SORT})
 
@@ -141,29 +152,38 @@ def _read_of_topics(offsets: Mapping[str, Mapping[str, tuple[int, int]]]) -> dic
 
 
 def column_lineage(
-    columns: Columns,
+    columns: Iterable[OutputColumn],
     rows: frozenset[Edge],
     datasets: Datasets,
     conditions: Mapping[Edge, str],
 ) -> dict[str, Any] | None:
     """The columnLineage facet: each column with its inputs, those that decide rows included.
 
-    `conditions` are the expressions by which edges decide about rows.
+    `conditions` are the expressions by which edges decide about rows. A value inside a column is a
+    field of its own, with a dotted name; inputs of a column also name the columns that hold them.
     """
     listed = list(columns)
-    told = {name: _teller(formula, rows, conditions) for name, _, formula in listed}
-    own = {name: _inputs(edges - rows, datasets, told[name]) for name, edges, _ in listed}
+
+    def fields(more: frozenset[Edge], less: frozenset[Edge]) -> dict[str, Any]:
+        return {
+            one.name: {
+                "inputFields": _inputs(
+                    (one.edges | more) - less,
+                    datasets,
+                    _teller(one.formula, rows, conditions),
+                    with_holders=not one.is_nested,
+                )
+            }
+            for one in listed
+        }
+
+    own = fields(NO_EDGES, rows)
     common = _inputs(rows, datasets, _teller("", rows, conditions))
-    if not common and not any(own.values()):
+    if not common and not any(inputs["inputFields"] for inputs in own.values()):
         return None
     if len(listed) * len(common) > _MOST_ENTRIES:
-        fields = {name: {"inputFields": inputs} for name, inputs in own.items()}
-        return facet(SCHEMAS["ColumnLineageDatasetFacet"], fields=fields, dataset=common)
-    fields = {
-        name: {"inputFields": _inputs(edges | rows, datasets, told[name])}
-        for name, edges, _ in listed
-    }
-    return facet(SCHEMAS["ColumnLineageDatasetFacet"], fields=fields)
+        return facet(SCHEMAS["ColumnLineageDatasetFacet"], fields=own, dataset=common)
+    return facet(SCHEMAS["ColumnLineageDatasetFacet"], fields=fields(rows, NO_EDGES))
 
 
 def error_message(text: str, stack: str | None = None) -> dict[str, Any]:
@@ -224,10 +244,12 @@ def _teller(formula: str, rows: frozenset[Edge], conditions: Mapping[Edge, str])
     return tell
 
 
-def _inputs(edges: Iterable[Edge], datasets: Datasets, told: Told) -> list[dict[str, Any]]:
+def _inputs(
+    edges: Iterable[Edge], datasets: Datasets, told: Told, *, with_holders: bool = True
+) -> list[dict[str, Any]]:
     grouped: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-    for edge in sorted(edges, key=lambda e: (e.origin, e.effect.name, e.masking)):
-        for dataset, field, effect in _behind(edge, datasets):
+    for edge in sorted(outermost(edges), key=lambda e: (e.origin, e.effect.name, e.masking)):
+        for dataset, field, effect in _behind(edge, datasets, with_holders):
             key = (dataset.namespace, dataset.name, field)
             kind, subtype = effect.value
             entry = {
@@ -245,15 +267,22 @@ def _inputs(edges: Iterable[Edge], datasets: Datasets, told: Told) -> list[dict[
     ]
 
 
-def _behind(edge: Edge, datasets: Datasets) -> Iterator[tuple[Dataset, str, Effect]]:
+def _behind(
+    edge: Edge, datasets: Datasets, with_holder: bool
+) -> Iterator[tuple[Dataset, str, Effect]]:
     """The columns that an edge comes from: those behind a column, if a database ran a query."""
-    for dataset in datasets.get(edge.origin.source, ()):
+    origin = edge.origin
+    held = combined(edge.effect, Effect.TRANSFORMATION) if origin.nested else edge.effect
+    for dataset in datasets.get(origin.source, ()):
         if dataset.behind is None:
-            yield dataset, edge.origin.field, edge.effect
+            if with_holder or not origin.nested:
+                yield dataset, origin.field, held
+            if origin.nested:
+                yield dataset, origin.name, edge.effect
             continue
         for one in dataset.behind:
-            if one.field == edge.origin.field:
-                yield dataset, one.column, combined(one.effect, edge.effect)
+            if one.field == origin.field:
+                yield dataset, one.column, combined(one.effect, held)
 
 
 def _field(name: str, kind: Any) -> dict[str, Any]:

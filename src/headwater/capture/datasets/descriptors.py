@@ -8,7 +8,7 @@ from typing import Any
 from headwater.capture.plan.sources import Field
 
 # Where things stand in a FileDescriptorProto, a DescriptorProto and a FieldDescriptorProto.
-_MESSAGE, _FIELD = 4, 2
+_MESSAGE, _FIELD, _NESTED_MESSAGE = 4, 2, 3
 _NAME, _LABEL, _TYPE, _TYPE_NAME = 1, 4, 5, 6
 _REPEATED = 3
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
@@ -22,14 +22,19 @@ def messages(schema: str) -> dict[str, tuple[Field, ...]] | None:
     """The fields of each message, in their order; none when it is no descriptor in base64."""
     try:
         file = list(_parts(base64.b64decode(schema, validate=True)))
-        return dict(_message(list(_parts(value))) for number, value in file if number == _MESSAGE)
+        listed = [list(_parts(value)) for number, value in file if number == _MESSAGE]
+        return dict(found for parts in listed for found in _messages(parts))
     except (binascii.Error, StopIteration, IndexError, KeyError, TypeError, ValueError):
         return None
 
 
-def _message(parts: list[tuple[int, Any]]) -> tuple[str, tuple[Field, ...]]:
+def _messages(parts: list[tuple[int, Any]]) -> Iterator[tuple[str, tuple[Field, ...]]]:
+    """A message, and those that it declares inside it."""
     name = next(value for number, value in parts if number == _NAME).decode()
-    return name, tuple(_field(dict(_parts(v))) for number, v in parts if number == _FIELD)
+    yield name, tuple(_field(dict(_parts(v))) for number, v in parts if number == _FIELD)
+    for number, value in parts:
+        if number == _NESTED_MESSAGE:
+            yield from _messages(list(_parts(value)))
 
 
 def _field(parts: dict[int, Any]) -> Field:

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 
 from headwater.capture.datasets import descriptors
+from headwater.capture.plan.nested import MOST_INSIDE
 from headwater.capture.plan.sources import Field
 
 _TIMEOUT = 3.0
@@ -18,6 +19,9 @@ _PROTO_FIELD = re.compile(
     r"(?P<type>map\s*<[^>]+>|[\w.]+)\s+(?P<name>\w+)\s*=\s*\d+",
     re.MULTILINE,
 )
+
+
+_MAP = re.compile(r"map\s*<\s*(?P<key>\w+)\s*,\s*(?P<value>[\w.]+)\s*>")
 
 
 class Registry:
@@ -55,7 +59,7 @@ class Registry:
 
 
 def parse(schema: str, kind: str) -> tuple[Field, ...]:
-    """The top-level fields of a schema; a schema that is not a record has none."""
+    """The fields of a schema with what is nested in them; one that is no record has none."""
     if kind == "PROTOBUF":
         return _protobuf(schema)
     try:
@@ -102,6 +106,9 @@ def _json_type(tree: Any) -> Any:
     if kind == "object" and tree.get("properties"):
         inner = [{"name": n, "type": _json_type(t)} for n, t in tree["properties"].items()]
         return {"type": "struct", "fields": inner}
+    if kind == "object" and isinstance(tree.get("additionalProperties"), dict):
+        values = _json_type(tree["additionalProperties"])
+        return {"type": "map", "keyType": "string", "valueType": values}
     if kind == "array":
         return {"type": "array", "elementType": _json_type(tree.get("items"))}
     return kind
@@ -119,7 +126,41 @@ def _protobuf(text: str) -> tuple[Field, ...]:
         if _short(field.type) != name
     }
     roots = [fields for name, fields in messages.items() if name not in held]
-    return next(iter([*roots, *messages.values()]), ())
+    record = next(iter([*roots, *messages.values()]), ())
+    types = _ProtoTypes(messages)
+    return tuple(Field(one.name, types.spell(one.type, ())) for one in record)
+
+
+class _ProtoTypes:
+    """Spells types out with the fields of the messages in them, until these are too many."""
+
+    def __init__(self, messages: dict[str, tuple[Field, ...]]) -> None:
+        self._messages, self._left = messages, MOST_INSIDE
+
+    def spell(self, kind: Any, around: tuple[str, ...]) -> Any:
+        """A type; a message inside itself stays a name."""
+        if isinstance(kind, dict):
+            inner = self.spell(kind["elementType"], around)
+            if _is_entry(kind["elementType"], inner):  # how descriptors write maps
+                key, value = inner["fields"]
+                return {"type": "map", "keyType": key["type"], "valueType": value["type"]}
+            return {"type": "array", "elementType": inner}
+        if found := _MAP.fullmatch(str(kind)):
+            value = self.spell(found["value"], around)
+            return {"type": "map", "keyType": found["key"], "valueType": value}
+        name = _short(kind)
+        fields = self._messages.get(name, ())
+        if not fields or name in around or len(fields) > self._left:
+            return kind
+        self._left -= len(fields)
+        inside = (*around, name)
+        listed = [{"name": one.name, "type": self.spell(one.type, inside)} for one in fields]
+        return {"type": "struct", "fields": listed}
+
+
+def _is_entry(kind: Any, inner: Any) -> bool:
+    names = [field["name"] for field in inner["fields"]] if isinstance(inner, dict) else []
+    return str(kind).endswith("Entry") and names == ["key", "value"]
 
 
 def _short(kind: Any) -> str:
@@ -128,10 +169,10 @@ def _short(kind: Any) -> str:
 
 
 def _messages(text: str) -> Iterator[tuple[str, tuple[Field, ...]]]:
-    """The messages of a schema's text; those nested in one are its own types."""
+    """The messages of a schema's text, each before those that it declares inside it."""
     at = 0
     while found := _MESSAGE.search(text, at):
-        body, depth, at = [], 1, found.end()
+        body, depth, at = list[str](), 1, found.end()
         while depth and at < len(text):
             character = text[at]
             depth += {"{": 1, "}": -1}.get(character, 0)
@@ -139,6 +180,7 @@ def _messages(text: str) -> Iterator[tuple[str, tuple[Field, ...]]]:
                 body.append("\n" if character in ";}" else character)
             at += 1
         yield found["name"], _text_fields("".join(body))
+        yield from _messages(text[found.end() : at - 1])
 
 
 def _text_fields(body: str) -> tuple[Field, ...]:

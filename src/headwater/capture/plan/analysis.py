@@ -6,7 +6,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from headwater.capture.plan.formulas import short
-from headwater.capture.plan.lineage import Column, Edge, Edges, Effect, Note, Relation
+from headwater.capture.plan.lineage import Column, Edge, Edges, Effect, Note, Origin, Relation
 from headwater.capture.plan.reader import ExpressionRule, Ids, Reader, RelationRule, moved
 from headwater.capture.plan.reader import opaque as opaque_relation
 from headwater.capture.plan.rules import (
@@ -14,6 +14,7 @@ from headwater.capture.plan.rules import (
     combining,
     functions,
     generators,
+    lambdas,
     leaves,
     opaque,
     references,
@@ -29,6 +30,7 @@ R = TypeVar("R")
 EXPRESSION_RULES: tuple[Mapping[str, ExpressionRule], ...] = (
     references.RULES,
     functions.RULES,
+    lambdas.RULES,
     subqueries.EXPRESSIONS,
 )
 RELATION_RULES: tuple[Mapping[str, RelationRule], ...] = (
@@ -70,8 +72,16 @@ class PlanLineage(Struct, frozen=True):
     def inputs(self, column: Column) -> Edges:
         """Everything that one output column depends on."""
         edges = column.flat() | self.relation.rows
-        direct = {edge.origin for edge in edges if edge.effect.direct}
-        hidden = self.relation.presence - direct
+        direct: dict[tuple[int, str], list[Origin]] = {}
+        for edge in edges:
+            if edge.effect.direct:
+                direct.setdefault((edge.origin.source, edge.origin.field), []).append(edge.origin)
+        hidden = [
+            origin
+            for origin in self.relation.presence
+            for used in [direct.get((origin.source, origin.field), ())]
+            if not any(origin.holds(one) or one.holds(origin) for one in used)
+        ]
         return edges | {Edge(origin, Effect.FILTER) for origin in hidden}
 
     def whole(self) -> Edges:
@@ -95,7 +105,7 @@ def analyze(plan: str | Node, handed: "Mapping[Ids, PlanLineage] | None" = None)
     on from there.
     """
     root = parse(plan) if isinstance(plan, str) else plan
-    lazy = subqueries.LAZY | writes.LAZY
+    lazy = subqueries.LAZY | lambdas.LAZY | writes.LAZY
     reader = Reader(_table(RELATION_RULES), _table(EXPRESSION_RULES), lazy)
     reader.handed = {ids: (q.sources, q.relation) for ids, q in (handed or {}).items()}
     relation = reader.relation(root)

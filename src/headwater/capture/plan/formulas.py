@@ -50,7 +50,7 @@ SAME = frozenset(
         "KnownFloatingPointNormalized", "NormalizeNaNAndZero", "TempResolvedColumn",
         "AssertNotNull", "PromotePrecision", "CheckOverflow", "ToPrettyString",
         "NamedLambdaVariable", "CommonExpressionDef", "CommonExpressionRef", "With",
-        "VariableReference",
+        "VariableReference", "ArrayTransform", "ArrayFilter",
     }
 )  # fmt: skip
 

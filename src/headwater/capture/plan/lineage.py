@@ -30,11 +30,30 @@ class Effect(Enum):
 
 
 class Origin(NamedTuple):
-    """A field of a source; `payload` while it is an encoded record, such as Kafka's value."""
+    """A field of a source; `payload` while it is an encoded record, such as Kafka's value.
+
+    `nested` is the way to a value inside the field, as the schema facet writes it: `geo.lat`.
+    """
 
     source: int
     field: str
     payload: bool = False
+    nested: str = ""
+
+    @property
+    def name(self) -> str:
+        """The dotted name of the value."""
+        return f"{self.field}.{self.nested}" if self.nested else self.field
+
+    def inside(self, segment: str) -> "Origin":
+        """A value inside this one."""
+        return self._replace(nested=f"{self.nested}.{segment}" if self.nested else segment)
+
+    def holds(self, other: "Origin") -> bool:
+        """Whether another value is this one or inside it."""
+        if self[:2] != other[:2]:
+            return False
+        return not self.nested or f"{other.nested}.".startswith(f"{self.nested}.")
 
 
 class Edge(NamedTuple):
@@ -60,11 +79,13 @@ NO_NOTES: frozenset[Note] = frozenset()
 class Column(Struct, frozen=True):
     """Where one value comes from.
 
-    `fields` are a struct's, kept apart as long as they can be; arrays are seen as their
-    element. `edges` are what the whole value depends on beyond its fields. A `decoded`
-    column is a payload whose fields are those of the topic, named when they are asked for.
-    `texts` are the constants that the value may be, where the query writes them out. `formula`
-    is the expression that makes the value, over the names of source fields.
+    `fields` are a struct's, kept apart as long as they can be, or the parts of an array or a
+    map (`ELEMENT`, `KEY`, `VALUE`). `edges` are what the whole value depends on beyond its
+    fields. `whole` is where the value comes from if it is not put together from its fields, as
+    a struct that is copied. A `decoded` column is a payload whose fields are those of the
+    topic, named when they are asked for. `texts` are the constants that the value may be, where
+    the query writes them out. `formula` is the expression that makes the value, over the names
+    of source fields.
     """
 
     edges: Edges = NO_EDGES
@@ -73,11 +94,12 @@ class Column(Struct, frozen=True):
     decoded: bool = False
     texts: frozenset[str] = frozenset()
     formula: str = ""
+    whole: Edges = NO_EDGES
 
     def flat(self) -> Edges:
         """Every edge of the value, those of its fields included; no field is the whole."""
-        if not self.fields:
-            return self.edges
+        if self.whole or not self.fields:
+            return self.edges | self.whole
         fields = NO_EDGES.union(*(field.flat() for field in self.fields.values()))
         return self.edges | changed(fields, Effect.TRANSFORMATION)
 
@@ -96,8 +118,7 @@ class Column(Struct, frozen=True):
         found = self.fields.get(name) or self._field_ignoring_case(name)
         if found is None:
             return self.through(Effect.TRANSFORMATION)
-        edges, notes = found.edges | self.edges, found.notes | self.notes
-        return Column(edges, found.fields, notes, formula=found.formula)
+        return replace(found, edges=found.edges | self.edges, notes=found.notes | self.notes)
 
     def through(self, effect: Effect, *, masking: bool = False) -> "Column":
         """The value after a function: no longer a struct, its edges changed by `effect`."""
@@ -106,8 +127,14 @@ class Column(Struct, frozen=True):
     def apply(self, effect: Effect) -> "Column":
         """The value after a function that leaves a struct's fields apart."""
         fields = {n: c.apply(effect) for n, c in self.fields.items()} if self.fields else None
-        edges = changed(self.edges, effect)
-        return Column(edges, fields, self.notes, self.decoded, formula=self.formula)
+        edges, whole = changed(self.edges, effect), changed(self.whole, effect)
+        return Column(edges, fields, self.notes, self.decoded, formula=self.formula, whole=whole)
+
+    def converted(self) -> "Column":
+        """The value in another form, as when it is encoded; its fields are what they were."""
+        if not self.whole:
+            return self
+        return replace(self, whole=changed(self.whole, Effect.TRANSFORMATION))
 
     def with_edges(self, edges: Edges) -> "Column":
         """The same value, also depending on `edges`."""
@@ -128,13 +155,6 @@ class Column(Struct, frozen=True):
     def with_formula(self, formula: str) -> "Column":
         """The same value, with the expression that makes it."""
         return self if formula == self.formula else replace(self, formula=formula)
-
-    def named(self, names: Iterable[str]) -> "Column":
-        """A decoded payload with its fields spelled out; any other column unchanged."""
-        if not self.decoded:
-            return self
-        fields = {name: self.field(name) for name in names}
-        return Column(fields=fields, notes=self.notes, formula=self.formula) if fields else self
 
     def _field_ignoring_case(self, name: str) -> "Column | None":
         folded = name.casefold()
@@ -199,7 +219,10 @@ def merge(columns: Iterable[Column]) -> Column:
     if len(shapes) < len(parts):
         flat = NO_EDGES.union(*(c.flat() for c in parts))
         return Column(flat, notes=notes, texts=texts, formula=formula)
-    return Column(edges, _merge_fields(shapes), notes, formula=formula)
+    whole = NO_EDGES
+    if any(c.whole for c in parts):
+        whole = NO_EDGES.union(*(c.flat() for c in parts)) - edges
+    return Column(edges, _merge_fields(shapes), notes, formula=formula, whole=whole)
 
 
 def _changed(edges: Iterable[Edge], effect: Effect, masking: bool) -> Iterator[Edge]:

@@ -179,7 +179,7 @@ def _formula(node: Node, inputs: tuple[Column, ...], column: Column) -> str:
         return column.formula  # a field of a record: named by what the record has
     origins: tuple[str, ...] = ()
     if node.type_name == "PreciseTimestampConversion":
-        origins = tuple({edge.origin.field for edge in column.edges})
+        origins = tuple({edge.origin.name for edge in column.edges})
     return formula(node, [one.formula for one in inputs], origins)
 
 
@@ -248,7 +248,8 @@ def _moved(column: Column, places: Sequence[int]) -> Column:
     fields = None
     if column.fields is not None:
         fields = {name: _moved(field, places) for name, field in column.fields.items()}
-    return replace(column, edges=_moved_edges(column.edges, places), fields=fields)
+    edges, whole = _moved_edges(column.edges, places), _moved_edges(column.whole, places)
+    return replace(column, edges=edges, fields=fields, whole=whole)
 
 
 def _moved_edges(edges: Edges, places: Sequence[int]) -> Edges:

@@ -5,6 +5,7 @@ from typing import Any
 from msgspec import Struct
 
 from headwater.capture.plan.lineage import Column, Edge, Effect, Origin, Relation
+from headwater.capture.plan.nested import opened
 from headwater.capture.plan.tree import Node
 
 # Rows that are made up by the plan itself; they come from no dataset.
@@ -76,10 +77,9 @@ def relation_of(source: Source, index: int) -> Relation:
         (
             field_id,
             field.name,
-            Column(
-                frozenset({Edge(_origin(index, field, payloads), Effect.IDENTITY)}),
-                formula=field.name,
-            ),
+            opened(
+                frozenset({Edge(_origin(index, field, payloads), Effect.IDENTITY)}), field.type
+            ).with_formula(field.name),
         )
         for field_id, field in zip(source.ids, source.fields, strict=True)
     )

@@ -1,7 +1,8 @@
 """Turns one plan of the JVM into what an event says: inputs, outputs, columns, schemas."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from headwater.capture.plan import PlanLineage, analyze
 from headwater.capture.plan.analysis import through_python
 from headwater.capture.plan.formulas import bare
 from headwater.capture.plan.lineage import Column, Edge
+from headwater.capture.plan.nested import inside_of, is_record, record_of
 from headwater.capture.plan.reader import Ids
 from headwater.capture.plan.sources import Field
 from headwater.capture.spark import loads
@@ -28,6 +30,8 @@ from headwater.capture.spark.sinks import Sinks
 
 _HOLDS_ROWS = frozenset({"LogicalRDD", "ExternalRDD", "LocalRelation"})
 _MOST_HANDOVERS = 20  # of a chain, one after the other
+# Values inside the columns of one output that its lineage lists by themselves.
+_MOST_NESTED = 1_000
 # Columns that address a record on its way into Kafka and are no part of it.
 _ENVELOPE = frozenset({"topic", "partition", "headers"})
 
@@ -61,7 +65,10 @@ class Described(Struct, frozen=True):
         if not self.written:
             return []
         known = self.lineage
-        columns = [(name, known.inputs(c), bare(c.formula)) for name, c in self.columns()]
+        columns = [
+            facets.OutputColumn(name, known.inputs(c), bare(c.formula), is_nested)
+            for name, c, is_nested in self._with_nested()
+        ]
         lineage = facets.column_lineage(
             columns, known.relation.rows, self.datasets, known.conditions
         )
@@ -72,6 +79,18 @@ class Described(Struct, frozen=True):
         if self.output is None or not self.output.namespace.startswith("kafka://"):
             return [(name, c) for name, c in self.lineage.columns if not name.startswith(INTERNAL)]
         return list(record_columns(self.lineage.columns))
+
+    def _with_nested(self) -> Iterator[tuple[str, Column, bool]]:
+        """The output's columns, each with the values inside it, as far as these are few."""
+        fields = self.output.fields if self.output is not None else ()
+        types = {field.name: field.type for field in fields}
+        count = 0
+        for name, column in self.columns():
+            yield name, column, False
+            inside = list(islice(inside_of(column, name, types.get(name)), _MOST_NESTED + 1))
+            count += len(inside)
+            if count <= _MOST_NESTED:
+                yield from ((path, value, True) for path, value in inside)
 
     def notes(self) -> dict[str, Any]:
         """The run facets that tell what could not be seen into and is over-stated; may be none."""
@@ -102,12 +121,13 @@ def record_columns(columns: Iterable[tuple[str, Column]]) -> Iterable[tuple[str,
     for name, column in columns:
         if name in _ENVELOPE:
             continue
-        if not column.fields:
+        record = record_of(column)
+        if not is_record(record):
             yield name, column
             continue
         prefix = "key." if name == "key" else ""
-        for field in column.fields:
-            yield f"{prefix}{field}", column.field(field)
+        for field in record.fields or ():
+            yield f"{prefix}{field}", record.field(field)
 
 
 class Extractor:

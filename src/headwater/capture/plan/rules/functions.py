@@ -1,8 +1,8 @@
 """Rules for functions whose arguments do not all count alike: conditions, aggregates, windows."""
 
 from headwater.capture.plan.lineage import Column, Effect, Note, changed, merge
+from headwater.capture.plan.nested import ELEMENT, decode
 from headwater.capture.plan.reader import ExpressionRule, Reader, Scope
-from headwater.capture.plan.rules.references import decode, struct_names
 from headwater.capture.plan.tree import Node
 
 _HASHES = (
@@ -20,7 +20,8 @@ _HASHES = (
     "TryAesEncrypt",
 )
 # Aggregates that take one row's struct as it is, so that its fields stay apart.
-_ROW_KEEPING = frozenset({"First", "Last", "AnyValue", "CollectList"})
+_ROW_KEEPING = frozenset({"First", "Last", "AnyValue"})
+_LISTING = frozenset({"CollectList", "CollectSet"})
 # The pipeline's own functions over Protobuf: what they do to fields is known.
 _DECODER, _ENCODER = "headwater_from_protobuf", "headwater_to_protobuf"
 _USER_FUNCTIONS = (
@@ -46,7 +47,7 @@ def _choose(conditions: list[Column], values: list[Column]) -> Column:
     A condition on the payload that its own branches decode is a wire format's header at
     work (which schema wrote this record), and tells nothing about the record's fields.
     """
-    chosen = merge(value if _shaped(value) else value.through(_T) for value in values)
+    chosen = merge(value.converted() if _shaped(value) else value.through(_T) for value in values)
     deciding = changed(merge(c.through(_T) for c in conditions).flat(), Effect.CONDITIONAL)
     if _shaped(chosen):
         decoded_from = {edge.origin.source for edge in chosen.flat()}
@@ -78,7 +79,7 @@ def _coalesce(_: Reader, node: Node, inputs: tuple[Column, ...], _scope: Scope) 
 
 def _aggregate(_: Reader, node: Node, inputs: tuple[Column, ...], _scope: Scope) -> Column:
     function = node.children[0]
-    if function.type_name in _ROW_KEEPING and inputs[0].fields:
+    if function.type_name in _ROW_KEEPING | _LISTING and inputs[0].fields:
         value = inputs[0].apply(Effect.AGGREGATION)
     else:
         value = inputs[0].through(Effect.AGGREGATION)
@@ -88,6 +89,10 @@ def _aggregate(_: Reader, node: Node, inputs: tuple[Column, ...], _scope: Scope)
 
 def _row_keeping(_: Reader, _node: Node, inputs: tuple[Column, ...], _scope: Scope) -> Column:
     return inputs[0]
+
+
+def _listing(_: Reader, _node: Node, inputs: tuple[Column, ...], _scope: Scope) -> Column:
+    return inputs[0] if inputs[0].decoded else Column(fields={ELEMENT: inputs[0].converted()})
 
 
 def _pivot_first(_: Reader, _node: Node, inputs: tuple[Column, ...], _scope: Scope) -> Column:
@@ -118,7 +123,7 @@ def _hash(_: Reader, _node: Node, inputs: tuple[Column, ...], _scope: Scope) -> 
 def _user_function(_: Reader, node: Node, inputs: tuple[Column, ...], _scope: Scope) -> Column:
     name = node.get("name") or node.get("udfName") or node.type_name
     if name == _DECODER:
-        return decode(inputs[0], struct_names(node.get("dataType")))
+        return decode(inputs[0], node.get("dataType"))
     if name == _ENCODER:
         return inputs[0]
     column = merge(c.through(_T) for c in inputs)
@@ -147,6 +152,7 @@ RULES: dict[str, ExpressionRule] = {
     "PreciseTimestampConversion": _time_window,
     **dict.fromkeys(("Rank", "DenseRank", "PercentRank"), _rank),
     **dict.fromkeys(_ROW_KEEPING, _row_keeping),
+    **dict.fromkeys(_LISTING, _listing),
     **dict.fromkeys(_HASHES, _hash),
     **dict.fromkeys(_USER_FUNCTIONS, _user_function),
 }

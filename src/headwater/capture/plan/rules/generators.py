@@ -1,8 +1,9 @@
 """Rules for nodes that make many rows of one: explode, inline, stack, json_tuple, UDTFs."""
 
 from headwater.capture.plan.lineage import Column, Effect, Note, Relation, merge
+from headwater.capture.plan.nested import ELEMENT, KEY, VALUE, decode
 from headwater.capture.plan.reader import Reader, RelationRule, Scope
-from headwater.capture.plan.rules.references import decode, literal
+from headwater.capture.plan.rules.references import literal
 from headwater.capture.plan.sources import expr_id
 from headwater.capture.plan.tree import Node
 
@@ -29,13 +30,13 @@ def _generate(
     scope = Scope.over(inputs, outer)
     generator = _unwrapped(node.tree("generator"))
     output = node.trees("generatorOutput")
-    values = _values(reader, generator, scope, [str(a.get("name")) for a in output])
-    whole = merge(column.through(Effect.TRANSFORMATION) for column in values)
+    inputs_of = [reader.column(child, scope) for child in generator.children]
+    values = _values(generator, inputs_of, [str(a.get("name")) for a in output])
     columns = tuple(
         (expr_id(attribute), str(attribute.get("name")), value)
         for attribute, value in zip(output, values, strict=False)
     )
-    origins = frozenset(edge.origin for edge in whole.flat())
+    origins = frozenset(edge.origin for edge in _whole(inputs_of).flat())
     # json_tuple and stack give a fixed number of rows; everything else counts its input.
     counted = frozenset() if generator.type_name in ("JsonTuple", "Stack") else origins
     return Relation(
@@ -53,19 +54,17 @@ def _unwrapped(generator: Node | None) -> Node:
     return generator or Node({"class": "Nothing", "num-children": 0}, ())
 
 
-def _values(reader: Reader, generator: Node, scope: Scope, names: list[str]) -> list[Column]:
+def _values(generator: Node, inputs: list[Column], names: list[str]) -> list[Column]:
     kind = generator.type_name
-    inputs = [reader.column(child, scope) for child in generator.children]
     if kind == "JsonTuple":
         paths = [literal(child) for child in generator.children[1:]]
-        record = decode(inputs[0], [])
+        record = decode(inputs[0], None)
         return [record.field(path) if path else _whole(inputs) for path in paths]
     if kind == "Inline":
-        return [_field(inputs[0], position, name) for position, name in enumerate(names)]
-    if kind == "Explode" and len(names) == 1:
-        return [inputs[0].apply(Effect.TRANSFORMATION)]
-    if kind == "PosExplode" and len(names) == 2:
-        return [_whole(inputs), inputs[0].apply(Effect.TRANSFORMATION)]
+        record = _part(inputs[0], ELEMENT)
+        return [_field(record, position, name) for position, name in enumerate(names)]
+    if kind in ("Explode", "PosExplode"):
+        return [*[_whole(inputs)] * (kind == "PosExplode"), *_exploded(inputs[0])][: len(names)]
     if kind == "Stack":
         return _stack(generator, inputs, len(names))
     whole = _whole(inputs)
@@ -74,6 +73,19 @@ def _values(reader: Reader, generator: Node, scope: Scope, names: list[str]) -> 
     elif kind not in _KNOWN:
         whole = whole.with_note(Note("unknown", kind))
     return [whole] * len(names)
+
+
+def _exploded(column: Column) -> list[Column]:
+    """The element of an array, or the key and the value of a map."""
+    if KEY in (column.fields or ()):
+        return [_part(column, KEY), _part(column, VALUE)]
+    return [_part(column, ELEMENT)] * 2
+
+
+def _part(column: Column, name: str) -> Column:
+    if column.decoded:
+        return column
+    return column.field(name).with_formula(column.formula)
 
 
 def _stack(generator: Node, inputs: list[Column], width: int) -> list[Column]:
@@ -87,7 +99,7 @@ def _field(record: Column, position: int, name: str) -> Column:
     if record.decoded:
         return record.field(name)
     if record.fields and position < len(record.fields):
-        return record.field(list(record.fields)[position]).apply(Effect.TRANSFORMATION)
+        return record.field(list(record.fields)[position])
     return record.through(Effect.TRANSFORMATION)
 
 

@@ -1,14 +1,23 @@
 """Rules for expressions that name, build and take apart values: references, structs, payloads."""
 
 import re
-from typing import Any
 
 from headwater.capture.plan.lineage import Column, Effect, Note, merge
+from headwater.capture.plan.nested import (
+    ELEMENT,
+    KEY,
+    VALUE,
+    decode,
+    inside_edges,
+    named,
+    parts,
+    recast,
+)
 from headwater.capture.plan.reader import ExpressionRule, Reader, Scope
 from headwater.capture.plan.sources import expr_id
 from headwater.capture.plan.tree import Node
 
-_FIRST_KEY = re.compile(r"^\$(?:\[[0-9*]+\])*(?:\.|\[['\"])([^.\[\]'\"]+)")
+_STEP = re.compile(r"(?:\.|\[['\"])([^.\[\]'\"*]+)(?:['\"]\])?|\[(?:[0-9]+|\*)\]")
 
 
 def literal(node: Node) -> str | None:
@@ -19,33 +28,20 @@ def literal(node: Node) -> str | None:
     return str(value) if node.type_name == "Literal" and value is not None else None
 
 
-def struct_names(data_type: Any) -> list[str]:
-    """The field names of a struct, or of an array's struct element, in Catalyst's JSON."""
-    while isinstance(data_type, dict) and data_type.get("type") == "array":
-        data_type = data_type.get("elementType")
-    if isinstance(data_type, dict) and data_type.get("type") == "struct":
-        return [str(field["name"]) for field in data_type["fields"]]
-    return []
-
-
-def path_key(path: str | None) -> str | None:
-    """The first key of a JSON path: `$.order.id` gives `order`."""
-    match = _FIRST_KEY.match(path or "")
-    return match.group(1) if match else None
-
-
-def decode(column: Column, names: list[str]) -> Column:
-    """A payload read by from_avro, from_json and their like: its fields are the topic's."""
-    if column.fields:
-        return column
-    return Column(column.edges, notes=column.notes, decoded=True).named(names)
+def path_keys(path: str | None) -> tuple[list[str], bool]:
+    """The keys of a JSON path, its places in arrays as elements, and whether these are all."""
+    keys, at = list[str](), 1
+    while path and path[0] == "$" and (step := _STEP.match(path, at)):
+        keys.append(step.group(1) or ELEMENT)
+        at = step.end()
+    return keys, at == len(path or "")
 
 
 def _attribute(_: Reader, node: Node, _inputs: tuple[Column, ...], scope: Scope) -> Column:
     found = scope.find(expr_id(node))
     if found is None:
         return scope.everything().with_note(Note("unknown", f"reference to {node.get('name')}"))
-    return found.named(struct_names(node.get("dataType"))) if found.decoded else found
+    return named(found, node.get("dataType"))
 
 
 def _literal(_reader: Reader, node: Node, _inputs: tuple[Column, ...], _scope: Scope) -> Column:
@@ -66,11 +62,9 @@ def _cast(_: Reader, node: Node, inputs: tuple[Column, ...], _scope: Scope) -> C
     column = inputs[0]
     if node.get("dataType") == node.children[0].get("dataType"):
         return column
-    names = struct_names(node.get("dataType"))
-    if column.fields and names and len(names) == len(column.fields):
-        fields = dict(zip(names, column.fields.values(), strict=True))
-        return Column(column.edges, fields, column.notes)
-    return column.apply(Effect.TRANSFORMATION) if not column.fields else column
+    if column.fields:
+        return recast(column, node.get("dataType"))
+    return column.apply(Effect.TRANSFORMATION)
 
 
 def _keep_one_shape(_: Reader, _node: Node, inputs: tuple[Column, ...], _scope: Scope) -> Column:
@@ -79,7 +73,7 @@ def _keep_one_shape(_: Reader, _node: Node, inputs: tuple[Column, ...], _scope: 
     if len(shaped) != 1:
         return merge(column.through(Effect.TRANSFORMATION) for column in inputs)
     rest = merge(c.through(Effect.TRANSFORMATION) for c in inputs if c is not shaped[0])
-    return shaped[0].with_edges(rest.flat())
+    return shaped[0].converted().with_edges(rest.flat())
 
 
 def _named_struct(_: Reader, node: Node, inputs: tuple[Column, ...], _scope: Scope) -> Column:
@@ -94,29 +88,61 @@ def _struct_field(_: Reader, node: Node, inputs: tuple[Column, ...], _scope: Sco
     name = node.get("name")
     if name is None:
         ordinal = int(node.get("ordinal") or 0)
-        names = struct_names(node.children[0].get("dataType")) or list(column.fields or ())
+        types = parts(node.children[0].get("dataType"))
+        names = [name for name, _ in types] or list(column.fields or ())
         name = names[ordinal] if ordinal < len(names) else None
     return column.field(name) if name is not None else column.through(Effect.TRANSFORMATION)
 
 
 def _array_struct_field(_: Reader, node: Node, inputs: tuple[Column, ...], _s: Scope) -> Column:
-    field = node.get("field")
+    """A field of each struct of an array."""
+    field, column = node.get("field"), inputs[0]
     name = field.get("name") if isinstance(field, dict) else None
-    return inputs[0].field(name) if name else inputs[0].through(Effect.TRANSFORMATION)
+    if name is None or not (column.fields or column.decoded):
+        return column.through(Effect.TRANSFORMATION)
+    if column.decoded:
+        return column.field(name)
+    value = column.field(ELEMENT).field(name)
+    return Column(fields={ELEMENT: value}, notes=column.notes)
 
 
 def _element(_: Reader, node: Node, inputs: tuple[Column, ...], _scope: Scope) -> Column:
-    """An element of an array keeps its shape; a key of a decoded map is a field."""
+    """An element of an array or a value of a map; a key of a decoded map is a field."""
     column, key = inputs[0], inputs[1].through(Effect.TRANSFORMATION)
     name = literal(node.children[1])
-    if column.decoded and name is not None and not name.isdigit():
-        return column.field(name)
-    kept = column.apply(Effect.TRANSFORMATION) if not column.decoded else column
-    return kept.with_edges(key.edges)
+    if column.decoded:
+        return column.field(name) if name is not None and not name.isdigit() else column
+    return element_of(column).with_edges(key.edges)
+
+
+def element_of(column: Column) -> Column:
+    """An element of an array, or the value of a map that its keys decide on."""
+    if not column.fields:
+        return column.through(Effect.TRANSFORMATION)
+    if VALUE not in column.fields:
+        return column.field(ELEMENT)
+    keys = column.field(KEY).through(Effect.CONDITIONAL)
+    return column.field(VALUE).with_edges(keys.edges)
 
 
 def _array(_: Reader, _node: Node, inputs: tuple[Column, ...], _scope: Scope) -> Column:
-    return merge(column.apply(Effect.TRANSFORMATION) for column in inputs)
+    return Column(fields={ELEMENT: merge(column.apply(Effect.TRANSFORMATION) for column in inputs)})
+
+
+def _map(_: Reader, _node: Node, inputs: tuple[Column, ...], _scope: Scope) -> Column:
+    changed = [column.apply(Effect.TRANSFORMATION) for column in inputs]
+    return Column(fields={KEY: merge(changed[::2]), VALUE: merge(changed[1::2])})
+
+
+def _part_of_map(part: str) -> ExpressionRule:
+    """The keys, or the values, of a map as an array."""
+
+    def rule(_: Reader, _node: Node, inputs: tuple[Column, ...], _scope: Scope) -> Column:
+        if part not in (inputs[0].fields or ()):
+            return inputs[0].through(Effect.TRANSFORMATION)
+        return Column(fields={ELEMENT: inputs[0].field(part)})
+
+    return rule
 
 
 def _update_fields(_: Reader, node: Node, inputs: tuple[Column, ...], _scope: Scope) -> Column:
@@ -135,18 +161,34 @@ def _update_fields(_: Reader, node: Node, inputs: tuple[Column, ...], _scope: Sc
 
 
 def _decoder(_: Reader, node: Node, inputs: tuple[Column, ...], _scope: Scope) -> Column:
-    schema = node.get("schema") or node.get("nullableSchema")
-    return decode(inputs[0], struct_names(schema))
+    return decode(inputs[0], node.get("schema") or node.get("nullableSchema"))
 
 
 def _json_path(_: Reader, node: Node, inputs: tuple[Column, ...], _scope: Scope) -> Column:
-    path = literal(node.children[1])
-    key = path_key(path)
-    if path is None or key is None:
+    """A value inside a record of JSON; arrays around the record itself are passed over."""
+    keys, is_all = path_keys(literal(node.children[1]))
+    while keys and keys[0] == ELEMENT:
+        keys = keys[1:]
+    if not keys:
         return merge(column.through(Effect.TRANSFORMATION) for column in inputs)
-    field = decode(inputs[0], []).field(key)
-    deeper = not path.rstrip("]'\"").endswith(key)
-    return field.through(Effect.TRANSFORMATION) if deeper else field
+    record = decode(inputs[0], None)
+    field = record.field(keys[0])
+    inner = _within(field, keys[1:])
+    if record.decoded:
+        inner = Column(inside_edges(field.edges, keys[1:]), notes=field.notes)
+    if not is_all:
+        return inner.through(Effect.TRANSFORMATION)
+    return inner.with_formula(_dotted(keys)) if record.decoded else inner
+
+
+def _dotted(keys: list[str]) -> str:
+    return ".".join(key for key in keys if key != ELEMENT)
+
+
+def _within(column: Column, keys: list[str]) -> Column:
+    for key in keys:
+        column = column.field(key)
+    return column
 
 
 RULES: dict[str, ExpressionRule] = {
@@ -165,6 +207,9 @@ RULES: dict[str, ExpressionRule] = {
     "ElementAt": _element,
     "GetMapValue": _element,
     "CreateArray": _array,
+    "CreateMap": _map,
+    "MapKeys": _part_of_map(KEY),
+    "MapValues": _part_of_map(VALUE),
     "UpdateFields": _update_fields,
     "WithField": _same,
     "JsonToStructs": _decoder,
