@@ -53,7 +53,7 @@ PYTEST ?=
 .PHONY: test
 test: $(STAMP) $(PAGE) ## Run every test
 	$(BIN)/python tools/page.py test
-	$(BIN)/pytest -n 2 --dist loadfile $(WATCHDOG) $(APART:%=--ignore=tests/%) $(PYTEST)
+	$(BIN)/pytest -n 3 --dist loadfile $(WATCHDOG) $(APART:%=--ignore=tests/%) $(PYTEST)
 	$(MAKE) --jobs 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) $(APART:%=test-%)
 
 test-%:

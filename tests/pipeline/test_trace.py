@@ -279,6 +279,7 @@ def test_records_that_retention_has_removed_are_told(traced: Traced) -> None:
     found = story.rows[0].records
     assert found is not None
     assert not found.exact
+    assert not found.complete
     assert "retention has removed" in found.reason
 
 

@@ -39,12 +39,12 @@ def _write_row(table: str, row: "RowStory") -> None:
 
 
 def _write_snapshot(row: "RowStory") -> None:
-    label = _label(exact=row.exact)
     reason = f": {row.reason}" if row.reason else ""
     made = row.snapshot
     if made is None:
-        _line(0, Text.assemble("written by an unknown snapshot  ", label, reason))
+        _line(0, f"written by an unknown snapshot{reason}")
         return
+    label = _label(exact=row.exact)
     at = f", {moment_text(made.at)} UTC" if made.at else ""
     batch = f", micro-batch {made.batch} of query {made.query_id}" if made.query_id else ""
     words = f"written by snapshot {made.id}{at}{f', {made.operation}' if made.operation else ''}"
@@ -71,7 +71,8 @@ def _write_write(write: dict[str, Any], depth: int) -> None:
 
 
 def _write_records(found: "Records") -> None:
-    _line(0, Text.assemble("records  ", _label(exact=found.exact), f": {found.reason}"))
+    label = _label(exact=found.exact, complete=found.complete)
+    _line(0, Text.assemble("records  ", label, f": {found.reason}"))
     for record in found.records[:_SHOWN]:
         _write_record(record, 1)
     _more(1, len(found.records) - _SHOWN, "records")
@@ -104,8 +105,10 @@ def _value(value: Any) -> str:
     return value if isinstance(value, str) else json_text(value)
 
 
-def _label(*, exact: bool) -> Text:
-    return Text("exact", style="green") if exact else Text("superset", style="yellow")
+def _label(*, exact: bool, complete: bool = True) -> Text:
+    if exact:
+        return Text("exact", style="green")
+    return Text("superset" if complete else "incomplete", style="yellow")
 
 
 def _more(depth: int, count: int, what: str) -> None:

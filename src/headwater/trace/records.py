@@ -153,25 +153,25 @@ def _grouped(
         reason = f"{what} give this row again; of some: {'; '.join(doubts)}"
     else:
         reason = f"{what} give this row again, each of one record"
-    is_exact = is_same and count == len(rows) and not doubts
-    return Records(is_exact, reason, [], plan.source, rows, count)
+    is_complete = is_same and count == len(rows) and all(found.complete for found in told)
+    return Records(is_complete and not doubts, is_complete, reason, [], plan.source, rows, count)
 
 
 def _judged(found: list[Record], removed: int, write: dict[str, Any], row: TracedRow) -> Records:
     if removed:
         text = f"retention has removed {removed} of the records that the batch read"
-        return Records(False, text, found)
+        return Records(False, False, text, found)
     if not found:
         return _unknown("no record of the batch gives this row: the job has changed since")
     if len(found) > 1:
-        return Records(False, f"{len(found)} records of the batch give this same row", found)
+        return Records(False, True, f"{len(found)} records of the batch give this same row", found)
     if not write.get("exact") or row.reason:
-        return Records(False, str(write.get("reason") or row.reason), found)
-    return Records(True, "of the records of its batch, only this one gives the row", found)
+        return Records(False, True, str(write.get("reason") or row.reason), found)
+    return Records(True, True, "of the records of its batch, only this one gives the row", found)
 
 
 def _unknown(reason: str) -> Records:
-    return Records(False, reason)
+    return Records(False, False, reason)
 
 
 def _spans(write: dict[str, Any]) -> dict[str, Ranges]:

@@ -35,9 +35,13 @@ class SourceRow(Struct, rename="camel"):
 
 
 class Records(Struct, rename="camel"):
-    """The records that a row came from, and whether these are exactly those."""
+    """The records that a row came from, and whether these are exactly those.
+
+    If they are not exact there may be more than those; if not complete, some may be missing.
+    """
 
     exact: bool
+    complete: bool
     reason: str
     records: list[Record] = []
     table: str | None = None  # whose rows the row was computed from

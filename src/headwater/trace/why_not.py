@@ -60,7 +60,7 @@ def why_not(
     """
     lineage = Lineage(server)
     found = _Search(spark, settings, lineage, record).into(IcebergTable(spark, table))
-    add_messages(lineage, [Records(True, "", [record])], settings.bootstrap)
+    add_messages(lineage, [Records(True, True, "", [record])], settings.bootstrap)
     found.notes, found.complete = [*lineage.notes], lineage.is_up
     return found
 
