@@ -122,6 +122,8 @@ ARGUMENTS = {
     "webhook create": ["x", "http://127.0.0.1:9"],
     "webhook delete": ["x"],
     "webhook test": ["x"],
+    "why": ["x", "x = 1"],
+    "why-not": ["x", "--record", "x/0@1"],
 }
 # What a base install can do, given a server, a worker or a store; everything else names an extra.
 LIGHT = (
