@@ -133,6 +133,59 @@ def test_compaction_keeps_the_snapshot_of_a_row_on_v3_and_not_on_v2(traced: Trac
             assert "compaction" in str(row.reason)
 
 
+@pytest.mark.parametrize("versions", [(2, 2), (3, 3), (2, 3)], ids=["v2", "v3", "v2 to v3"])
+def test_a_snapshot_that_is_called_certain_wrote_the_row(
+    traced: Traced, versions: tuple[int, int]
+) -> None:
+    """Whatever is done to a table: appends, updates, compaction, an upgrade, expiry."""
+    spark, place = traced.spark, f"default.certain{versions[0]}{versions[1]}"
+    table = f"traced.{place}"
+    truth: dict[int, str] = {}  # the snapshot that wrote each row
+    certain: list[set[int]] = []  # the rows of which that is said, after each change
+
+    def change(statement: str, *ids: int) -> None:
+        spark.sql(statement)
+        found = IcebergTable(spark, table)
+        truth.update(dict.fromkeys(ids, str(found.current)))
+        rows = found.located(found.frame().collect())
+        sure = {row.row["id"]: row.snapshot_id for row in rows if row.reason is None}
+        assert sure.items() <= truth.items(), statement
+        certain.append({*sure})
+
+    def write(first: int) -> None:
+        change(f"INSERT INTO {table} SELECT /*+ COALESCE(1) */ id, 'a' FROM range({first}, "
+               f"{first + 2})", first, first + 1)  # fmt: skip
+        change(f"INSERT INTO {table} VALUES ({first + 2}, 'a')", first + 2)
+        change(f"UPDATE {table} SET v = 'b' WHERE id = {first}", first)
+        change(f"CALL traced.system.rewrite_data_files(table => '{place}', "
+               "options => map('rewrite-all', 'true'))")  # fmt: skip
+
+    spark.sql(f"CREATE TABLE {table} (id INT, v STRING) USING iceberg "
+              f"TBLPROPERTIES ('format-version' = '{versions[0]}')")  # fmt: skip
+    write(0)
+    change(f"ALTER TABLE {table} SET TBLPROPERTIES ('format-version' = '{versions[1]}')")
+    write(10)
+    change(f"CALL traced.system.expire_snapshots(table => '{place}', "
+           "older_than => TIMESTAMP '2100-01-01 00:00:00', retain_last => 1)")  # fmt: skip
+    change(f"INSERT INTO {table} VALUES (20, 'a')", 20)
+    assert certain[1] == {0, 1, 2}
+    assert 20 in certain[-1]
+    if versions == (3, 3):
+        assert certain[-3] == {0, 1, 2, 10, 11, 12}
+    if versions == (2, 3):
+        assert certain[-3] >= {10, 11, 12}
+
+
+@pytest.mark.parametrize("text", ["1 / 0 = id", "CAST(v AS INT) = 1", "v RLIKE '('"])
+def test_a_predicate_that_fails_on_a_row_is_told(traced: Traced, text: str) -> None:
+    table = "traced.default.failing"
+    traced.spark.sql(f"CREATE TABLE IF NOT EXISTS {table} (id INT, v STRING) USING iceberg")
+    traced.spark.sql(f"INSERT INTO {table} VALUES (1, 'x')")
+    with pytest.raises(BadPredicate) as told:
+        why(traced.spark, traced.client, table, text, 1)
+    assert "\n" not in told.value.message
+
+
 def test_what_was_never_captured_says_so_and_shows_what_the_table_knows(traced: Traced) -> None:
     traced.spark.sql("CREATE TABLE traced.default.silent (id INT) USING iceberg")
     traced.spark.sql("INSERT INTO traced.default.silent VALUES (1), (2), (3)")

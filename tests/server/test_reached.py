@@ -78,6 +78,19 @@ def test_records_are_found_in_the_snapshots_that_hold_them(
     assert (table["name"], table["snapshots"]) == ("default/orders", snapshots)
 
 
+def test_a_function_that_writes_a_table_may_put_the_records_into_later_snapshots(api: Api) -> None:
+    names = [{"namespace": "hive://m:9083", "name": "default.orders", "type": "TABLE"}]
+    table = {**_TABLE, "facets": {"symlinks": facet(identifiers=names)}}
+    folder = dataset("archive", _LAKE)
+    for job, output in (("merging", table), ("archive", folder)):
+        api.send(run_event("START", 0, run=job, job=job, inputs=[_ORDERS], outputs=[output]))
+        api.send(_sink(1, _report((0, None, 0, 10)), job))
+    archive, merging = _ask(api, 5, 5)
+    assert (archive["name"], archive["exact"]) == ("archive", True)
+    assert (merging["name"], merging["exact"]) == ("merging", False)
+    assert "reports no snapshots" in merging["runs"][0]["reason"]
+
+
 def test_records_that_nobody_has_read_reached_nothing(api: Api) -> None:
     _start_sink(api)
     assert _ask(api, 40, 50) == []

@@ -1,14 +1,15 @@
 """An Iceberg table for tracing: rows with the snapshots that wrote them.
 
 On format v3 each row has the sequence number of its last change, which compaction keeps. On v2 the
-file of a row leads to the snapshot that added the file.
+file of a row leads to the snapshot that added the file. Rows that were written before a table got
+format v3 have the sequence number of their file, which tells no more than the file does.
 """
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from py4j.protocol import Py4JError
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
@@ -23,6 +24,8 @@ _V3 = 3
 _EXPIRED = "the snapshot that wrote the row has expired"
 _REPLACED = "compaction wrote its file: on format v2 it is not known which snapshot wrote the row"
 _COPIED = "format v2 does not tell rows that an overwrite wrote from those that it copied"
+_EXPIRED_FILE = "the snapshot that wrote its file has expired: it may have copied the row"
+_UPGRADED = "the row was written before the table had format v3, and its file has been replaced"
 
 
 class Snapshot(NamedTuple):
@@ -34,6 +37,7 @@ class Snapshot(NamedTuple):
     operation: str
     query_id: str | None  # of the streaming query that made it
     batch: int | None
+    is_v3: bool
 
 
 class TracedRow(NamedTuple):
@@ -84,36 +88,41 @@ class IcebergTable:
             found = self.frame().where(condition)
             rows = found.limit(most + 1).collect()
             count = len(rows) if len(rows) <= most else found.count()
-        except AnalysisException as error:
+        except (PySparkException, Py4JError) as error:  # also while rows are compared with it
             raise BadPredicate(text, reason_of(error)) from None
         return self.located(rows[:most]), count
 
     def located(self, rows: Iterable[Row]) -> list[TracedRow]:
         """Rows of `frame`, each with its snapshot."""
         rows = [*rows]
-        needed = {row[_FILE] for row in rows if self._by_sequence(_sequence(row)) is None}
+        made = [self._by_sequence(_sequence(row)) for row in rows]
+        needed = {
+            row[_FILE] for row, one in zip(rows, made, strict=True) if one is None or not one.is_v3
+        }
         entries = self._entries(needed)
-        return [self._locate(row, entries.get(row[_FILE])) for row in rows]
+        return [
+            self._locate(row, one, entries.get(row[_FILE]))
+            for row, one in zip(rows, made, strict=True)
+        ]
 
     def snapshot(self, id_: str) -> Snapshot | None:
         """A snapshot by its id, unless it has expired."""
         found = self._metadata.snapshot(int(id_))
         return None if found is None else _snapshot(found)
 
-    def _locate(self, row: Row, entry: tuple[str, int] | None) -> TracedRow:
-        values = row[: len(self.columns)]
-        own = Row(*self.columns)(*values)
+    def _locate(self, row: Row, made: Snapshot | None, entry: tuple[str, int] | None) -> TracedRow:
+        own = Row(*self.columns)(*row[: len(self.columns)])
         sequence = _sequence(row)
         row_id = row[_ROW_ID] if self.format_version >= _V3 else None
-        made = self._by_sequence(sequence)
-        if made is not None:
+        if made is not None and made.is_v3:
             return TracedRow(own, row_id, sequence, made.id, None)
         if entry is None or (sequence is not None and entry[1] != sequence):
-            return TracedRow(own, row_id, sequence, None, _EXPIRED)
+            known = made.id if made is not None else None
+            return TracedRow(own, row_id, sequence, known, _UPGRADED if known else _EXPIRED)
         added = self.snapshot(entry[0])
-        reasons = {"replace": _REPLACED, "overwrite": _COPIED}
-        operation = added.operation if added and sequence is None else ""
-        return TracedRow(own, row_id, entry[1], entry[0], reasons.get(operation))
+        reasons = {"append": None, "replace": _REPLACED, "overwrite": _COPIED}
+        reason = _EXPIRED_FILE if added is None else reasons.get(added.operation, _COPIED)
+        return TracedRow(own, row_id, entry[1], entry[0], reason)
 
     def _by_sequence(self, sequence: int | None) -> Snapshot | None:
         """The snapshot of a sequence number; snapshots stand in the order of theirs."""
@@ -156,4 +165,5 @@ def _snapshot(found: Any) -> Snapshot:
         str(found.operation()),
         summary.get("spark.sql.streaming.queryId"),
         None if batch is None else int(batch),
+        found.firstRowId() is not None,
     )

@@ -7,7 +7,7 @@ registered may not.
 
 import json
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
@@ -49,8 +49,16 @@ def condition(spark: SparkSession, text: str) -> Column:
 
 def reason_of(error: Exception) -> str:
     """What Spark says of an error, in one line."""
-    lines = [line.strip() for line in str(error).splitlines()]
+    text = _root_cause(error) if isinstance(error, Py4JJavaError) else str(error)
+    lines = [line.strip() for line in text.splitlines()]
     return next((line for line in lines if line), type(error).__name__).rstrip(";")
+
+
+def _root_cause(error: Py4JJavaError) -> str:
+    cause = error.java_exception
+    while cause.getCause() is not None:
+        cause = cause.getCause()
+    return str(cause.getMessage() or cause.toString())
 
 
 def _parsed(spark: SparkSession, text: str) -> str:

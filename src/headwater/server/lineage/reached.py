@@ -14,7 +14,7 @@ from headwater.openlineage.names import DatasetName, JobName
 from headwater.server.lineage.commits import Committed, Records, committed, snapshots_since
 from headwater.server.lineage.jobs import job_names
 from headwater.server.lineage.read_versions import SnapshotOrder, versions_told
-from headwater.server.lineage.run_io import dataset_names
+from headwater.server.lineage.run_io import dataset_names, several_names
 from headwater.server.lineage.runs import LISTED
 from headwater.server.lineage.view import StoreView, moment, uuid_text
 from headwater.server.store.rows import RunRow
@@ -26,6 +26,7 @@ _LISTED_SNAPSHOTS = _LISTED_RUNS = 100
 
 _STATE = "it keeps state: later commits may hold the records as well"
 _EVENTS = "its reports tell the offsets of several commits together"
+_FUNCTION = "it writes tables and reports no snapshots: later ones may hold the records as well"
 _TIME = "which records it read is not reported: it ran after they had been written"
 
 
@@ -273,7 +274,16 @@ def _by_offsets(view: StoreView, run: RunRow, told: Committed) -> _Visit:
         reason, snapshots = _STATE, snapshots_since(view, run, told.since)
     elif not told.is_per_commit:
         reason = _EVENTS
-    return _Visit(run, told.since, _outputs(view, run, snapshots), told.batches, reason)
+    outputs = _outputs(view, run, snapshots)
+    if reason is None and _writes_tables(view, {root for root in outputs if not outputs[root]}):
+        reason = _FUNCTION
+    return _Visit(run, told.since, outputs, told.batches, reason)
+
+
+def _writes_tables(view: StoreView, roots: set[int]) -> bool:
+    """Whether some datasets are tables, which have names beside that of their folder."""
+    names = dataset_names(view, several_names(view, roots)) if roots else {}
+    return any(not namespace.startswith("kafka:") for namespace, _ in names.values())
 
 
 def _run(visit: _Visit) -> ReachedRun:

@@ -31,7 +31,7 @@ def io_rows(view: StoreView, runs: list[int]) -> list[IoRow]:
         "FROM run_io io JOIN dataset d ON d.id = io.dataset WHERE io.run = ANY(?) "
         "AND io.io IN (0, 1)", runs,
     )  # fmt: skip
-    several = _several_names(view, {row[2] for row in rows if row[1] == INPUT})
+    several = several_names(view, {row[2] for row in rows if row[1] == INPUT})
     first = first_reads(
         view, {row[2] for row in rows if row[3] is None and row[1] == INPUT} - several
     )
@@ -64,7 +64,8 @@ def dataset_names(view: StoreView, ids: set[int]) -> dict[int, tuple[str, str]]:
     return {**view.names.of(ids)}
 
 
-def _several_names(view: StoreView, roots: set[int]) -> set[int]:
+def several_names(view: StoreView, roots: set[int]) -> set[int]:
+    """Those of some datasets that have more than one name."""
     rows = view.session.all(
         "SELECT root FROM dataset WHERE root = ANY(?) GROUP BY root HAVING count(*) > 1", [*roots]
     )
