@@ -5,7 +5,16 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from server.events import as_bytes, dataset, facet, minute, run_event, schema
+from server.events import (
+    as_bytes,
+    comes_from,
+    dataset,
+    facet,
+    lineage,
+    minute,
+    run_event,
+    schema,
+)  # fmt: skip
 
 MOST = 65_536  # bytes of a request
 _JSON = "application/json"
@@ -91,12 +100,36 @@ def bodies() -> Iterator[Hostile]:
     names = [{"namespace": "db", "name": f"name_{i}", "type": "TABLE"} for i in range(4000)]
     linked = dataset("linked", symlinks=facet(identifiers=names))
     yield _post("4,000 symlinks", as_bytes(run_event("RUNNING", 5, job="l", outputs=[linked])), 422)
+    for number, (name, mapping) in enumerate(_dotted().items()):
+        written = dataset(name, columnLineage=mapping)
+        event = run_event("RUNNING", 6 + number, job=name, inputs=["deep"], outputs=[written])
+        yield _post(f"dotted columns: {name}", as_bytes(event), 201)
     events = [run_event("COMPLETE", i / 60, job="j", run=f"{i}") for i in range(2000)]
     yield _post("2,000 events", b"\n".join(map(as_bytes, events)), 201, kind=_LINES)
 
 
+def _dotted() -> dict[str, dict[str, Any]]:
+    """Column lineage with thousands of names that are, or may be, values inside columns."""
+    inside = [comes_from("deep", f"a.{i}") for i in range(4000)]
+    return {
+        "levels": lineage(o=[comes_from("deep", f"{i}{'.a' * 500}") for i in range(2000)]),
+        "inside": lineage(o=inside),
+        "deciding": {
+            **lineage(**{f"a{i}": [comes_from("deep", f"c{i}")] for i in range(2000)}),
+            "dataset": inside[:2000],
+        },
+    }
+
+
 def questions() -> Iterator[Hostile]:
     """Questions that ask for too much."""
+    for name in _dotted():
+        for node in (f"dataset:db:{name}", "dataset:db:deep", "datasetField:db:deep:a"):
+            for path in (
+                f"column-lineage?withDownstream=true&nodeId={node}",
+                f"impact?nodeId={node}",
+            ):
+                yield _get(f"{path} of {name}", f"/api/v1/{path}", 200, 404, 413)
     letters = "abcdefghij" * 6000
     for path in ("search?q=", "datasets?q=", "jobs?q=", "events/search?q=", "lineage?nodeId="):
         yield _get(f"60,000 letters to {path}", f"/api/v1/{path}{letters}", 400)

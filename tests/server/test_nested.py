@@ -165,3 +165,21 @@ def test_the_impact_of_a_field_is_that_of_the_field(api: Api) -> None:
         field("payload.price", "copy"): "DIRECT",
         field("total", "totals"): "DIRECT",
     }
+
+
+STRUCT = facet(fields=[{"name": "a", "type": "struct"}])
+
+
+def test_many_values_inside_a_column_lead_to_what_they_feed(api: Api) -> None:
+    """Of the ways between two columns, which may be thousands, only some are told."""
+    mapping = columns(o=[origin("raw", f"a.{i}", IDENTITY) for i in range(300)])
+    send(api, "many", dataset("raw", schema=STRUCT), dataset("few", columnLineage=mapping))
+    assert field("o", "few") in found(api, field("a", "raw"), "downstream")
+
+
+def test_a_name_with_too_many_dots_is_plain(api: Api) -> None:
+    deep = "a" + ".a" * 40
+    mapping = columns(o=[origin("raw", deep, IDENTITY)])
+    send(api, "deep", dataset("raw", schema=STRUCT), dataset("few", columnLineage=mapping))
+    assert found(api, field(deep, "raw"), "downstream") == {field("o", "few")}
+    assert found(api, field("o", "few")) == {field(deep, "raw")}

@@ -6,8 +6,9 @@ import sys
 import threading
 from functools import cache
 
-_ARENA_MAX, _MMAP_THRESHOLD = -8, -3  # glibc's M_ARENA_MAX and M_MMAP_THRESHOLD
+_ARENA_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD = -8, -3, -1  # glibc's options of mallopt
 _LARGE = 4 * 2**20  # bytes of what has memory of its own, which is given back when it goes
+_SPARE = 32 * 2**20  # free bytes at the heap's end; glibc forgets its own figure with the other
 
 
 def share_heap() -> None:
@@ -20,6 +21,7 @@ def share_heap() -> None:
     if (libc := _glibc()) is not None:
         libc.mallopt(_ARENA_MAX, 1)
         libc.mallopt(_MMAP_THRESHOLD, _LARGE)
+        libc.mallopt(_TRIM_THRESHOLD, _SPARE)
 
 
 holes = threading.Event()  # whether a large answer has left holes in the heap

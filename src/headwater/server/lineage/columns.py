@@ -17,6 +17,7 @@ from headwater.server.store.contents import Input, Output
 
 Column = tuple[int, str]  # a dataset's root, and a field
 _EDGE, _TOLD = 320, 80  # bytes of a column edge and of a transformation in an answer, about
+_WAYS = 100  # that are told between two columns
 
 
 class Step(NamedTuple):
@@ -131,7 +132,7 @@ class ColumnWalk:
         steps = self.steps.get((to, origin))
         if steps is None:
             steps = self.steps[to, origin] = []
-        elif step in steps:
+        elif len(steps) >= _WAYS or step in steps:
             return
         told = sum(_TOLD + len(text or "") for _, _, text, _ in step.given.steps)
         self._view.budget.take_columns(_EDGE + told)

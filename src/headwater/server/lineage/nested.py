@@ -64,7 +64,8 @@ def ways_down(mapping: IndexedMapping, dataset: int, field: str) -> list[Way]:
         for name, inputs in mapping.fed_by[dataset][within].items():
             if name not in own:
                 ways += [Way(one, mapping.outputs[name], name) for one in inputs]
-    held = {holder for way in ways for holder in holders(way.field)}
+    fields = {way.field for way in ways}
+    held = {holder for field in fields for holder in holders(field) if holder in fields}
     return [way._replace(is_sum=not way.rest and way.field in held) for way in ways]
 
 
@@ -76,7 +77,7 @@ def deciding(mapping: IndexedMapping, dataset: int, field: str) -> list[Input]:
     holding = [one for name in holders(field) for one in whole.get(name, ())]
     if nested is None:
         return holding
-    within = [one for name in whole if name.startswith(f"{field}.") for one in whole[name]]
+    within = [one for name in nested.deciding_inside(dataset, field) for one in whole[name]]
     return [one for one in holding if not nested.is_sum(one)] + within
 
 

@@ -86,8 +86,10 @@ class IndexedMapping:
         dotted = is_dotted(names) or is_dotted(given.field for given in self.dataset)
         # What is inside what, where any name has a dot.
         self.nested = NestedIndex(self.outputs, self.fed_by, self.dataset) if dotted else None
-        inputs = sum(len(output.inputs) for output in outputs)
-        self.size = _FIELD * (len(outputs) + inputs * (1 + dotted) + len(self.dataset) + 1)
+        given_names = [one.field for output in outputs for one in output.inputs]
+        given_names += [one.field for one in self.dataset]
+        count = len(outputs) + len(given_names) * (1 + dotted) + 1
+        self.size = _FIELD * count + sum(map(len, given_names)) + sum(map(len, self.outputs))
         self.inputs = self.fed_by.keys() | self.whole.keys() | (self.sources or set())
 
     def between(self, dataset: int, field: str, output: str) -> list[Input]:

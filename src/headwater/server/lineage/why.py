@@ -21,6 +21,7 @@ from headwater.server.store.rows import RunRow
 from headwater.server.store.tables import INPUT, OUTPUT
 
 _MOST = 200  # writes in one answer
+_INPUTS = 2000  # of all writes in one answer
 _REPORTS = 20  # of a run, of which one tells its positions
 
 _STATE = "it keeps state: the row may hold records of earlier batches as well"
@@ -76,9 +77,9 @@ def why(view: StoreView, root: int, snapshot: str) -> Why | None:
         return None
     walk = _Walk(view)
     walk.begin(made, root, snapshot)
-    while walk.waiting and len(walk.writes) < _MOST:
+    while walk.waiting and not walk.is_full:
         walk.follow(walk.waiting.pop(0))
-    return Why(walk.writes[:_MOST], not walk.waiting and len(walk.writes) <= _MOST)
+    return Why(walk.writes, not walk.waiting and not walk.is_full)
 
 
 class _Walk:
@@ -87,8 +88,15 @@ class _Walk:
     def __init__(self, view: StoreView) -> None:
         self._view = view
         self._seen: set[tuple[int, int]] = set()  # table and run
+        self._followed: dict[int, int] = {}  # tables, each until the latest read of it
+        self._inputs_left = _INPUTS
         self.waiting: list[_Table] = []
         self.writes: list[Write] = []
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the answer holds as much as it may."""
+        return len(self.writes) >= _MOST or self._inputs_left <= 0
 
     def begin(self, made: MadeBy, root: int, snapshot: str) -> None:
         """Begin with the run that made the snapshot."""
@@ -103,6 +111,9 @@ class _Walk:
 
     def follow(self, table: _Table) -> None:
         """Go on with every run that wrote the table before it was read."""
+        if table.until <= self._followed.get(table.root, -1):
+            return
+        self._followed[table.root] = table.until
         rows = self._view.session.all(
             "SELECT r.* FROM run r WHERE r.id IN (SELECT io.run FROM dataset d "
             "JOIN run_io io ON io.dataset = d.id AND io.io = ? WHERE d.root = ?) "
@@ -110,7 +121,7 @@ class _Walk:
             OUTPUT, table.root, table.until, _MOST + 1,
         )  # fmt: skip
         for run in map(RunRow.of, rows):
-            if (table.root, run.id) not in self._seen:
+            if (table.root, run.id) not in self._seen and not self.is_full:
                 until = min(table.until, run.ended_at or table.until)
                 offsets = _offsets(self._view, run, until)
                 self._add(run, table, until, None, offsets, _BEFORE)
@@ -121,6 +132,7 @@ class _Walk:
     ) -> None:  # fmt: skip
         self._seen.add((table.root, run.id))
         inputs = self._inputs(run)
+        self._inputs_left -= len(inputs)
         roots = {table.root, *(root for root, _ in inputs)}
         names = dataset_names(self._view, roots)
         job = job_names(self._view, {run.job})[run.job]
@@ -146,7 +158,8 @@ class _Walk:
     def _inputs(self, run: RunRow) -> list[tuple[int, str | None]]:
         rows = self._view.session.all(
             "SELECT DISTINCT d.root FROM run_io io JOIN dataset d ON d.id = io.dataset "
-            "WHERE io.run = ? AND io.io = ? ORDER BY d.root", run.id, INPUT,
+            "WHERE io.run = ? AND io.io = ? ORDER BY d.root LIMIT ?",
+            run.id, INPUT, self._inputs_left,
         )  # fmt: skip
         told = (
             (root, versions_told(self._view, root, INPUT, [run.id]).get(run.id)) for (root,) in rows
