@@ -7,7 +7,7 @@ import threading
 from functools import cache
 
 _ARENA_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD = -8, -3, -1  # glibc's options of mallopt
-_LARGE = 4 * 2**20  # bytes of what has memory of its own, which is given back when it goes
+_LARGE = 16 * 2**20  # bytes of what has memory of its own, which is given back when it goes
 _SPARE = 32 * 2**20  # free bytes at the heap's end; glibc forgets its own figure with the other
 
 
