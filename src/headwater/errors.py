@@ -28,6 +28,7 @@
     ├── TakesLong            an event is not read on the event loop, but in a thread
     ├── BodyRejected         the body of a request cannot be read at all
     ├── AnswerTooLarge       an answer has more names, columns or changes than one may hold
+    ├── TooManySplits        a node id can be read in more ways than are tried
     ├── ServerBusy           the server has too many large requests or answers
     ├── CaptureError         capture cannot be attached
     │   ├── BadSetting       an invalid setting of capture
@@ -332,6 +333,19 @@ class AnswerTooLarge(HeadwaterError):
         super().__init__(
             "the answer is too large: it has too many names, columns or changes",
             hint="Ask for less, with a lower limit or depth, or a shorter time span",
+        )
+
+
+class TooManySplits(HeadwaterError):
+    """A column's node id can be read in more ways than are tried: many namespaces begin it."""
+
+    status = 400
+
+    def __init__(self, colons: int) -> None:
+        self.colons = colons
+        super().__init__(
+            f"the node id has {colons:,} colons, and too many namespaces that it may begin with",
+            hint="Ask for the dataset: dataset:NAMESPACE:NAME",
         )
 
 

@@ -1,10 +1,8 @@
 """Names of things: datasets, jobs, fields, and the node ids that the lineage API speaks."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import StrEnum
-from typing import NamedTuple, TypeVar
-
-T = TypeVar("T")
+from typing import NamedTuple
 
 
 def dataset_id(namespace: str, name: str) -> str:
@@ -84,7 +82,12 @@ class NodeId(NamedTuple):
         return cls(NodeKind(word), rest, version)
 
     def splits(self) -> Iterator[tuple[str, str]]:
-        """Every way to cut the rest into a namespace and a name, likeliest first.
+        """Every way to cut the rest into a namespace and a name, likeliest first."""
+        for cut in self.cuts():
+            yield self.rest[:cut], self.rest[cut + 1 :]
+
+    def cuts(self) -> list[int]:
+        """The colons at which the namespace may end, likeliest first.
 
         A namespace is mostly a URI with an authority (`kafka://host:9092`) or a plain word,
         so that cuts right after the authority, or at the first colon, come before others.
@@ -96,8 +99,7 @@ class NodeId(NamedTuple):
             has_port = len(after) > 1 and self.rest[after[0] + 1 : after[1]].isdigit()
             unlikely = {scheme, after[0]} if has_port else {scheme}
             cuts.sort(key=lambda cut: (cut in unlikely, -cut if cut in unlikely else cut))
-        for cut in cuts:
-            yield self.rest[:cut], self.rest[cut + 1 :]
+        return cuts
 
     @property
     def whole(self) -> "NodeId":
@@ -105,9 +107,3 @@ class NodeId(NamedTuple):
         return (
             self if self.version is None else NodeId(self.kind, f"{self.rest}#{self.version}", None)
         )
-
-    def find(self, look: Callable[[str, str], T | None]) -> T | None:
-        """What is found by the first cut that leads to something; by the whole text first."""
-        texts = (self.whole, self) if self.version else (self,)
-        found = (look(*names) for text in texts for names in text.splits())
-        return next((one for one in found if one is not None), None)

@@ -15,7 +15,7 @@ from litestar.connection import ASGIConnection
 
 from headwater.http.keys import Key, bearer, hashed
 from headwater.server.http.access import OPEN, Access, Within
-from headwater.server.http.errors import Forbidden, KeyRequired, TooManyRequests
+from headwater.server.http.errors import BadRequest, Forbidden, KeyRequired, TooManyRequests
 from headwater.server.lineage.owners import namespaces_of_node, namespaces_of_run
 from headwater.server.lineage.view import StoreViews
 from headwater.server.metrics import REFUSED
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _REFRESH_AFTER = 1.0  # seconds for which keys are taken to be as they were
+_MOST_VALUES = 8  # of a parameter that is looked up for a key with namespaces
 
 
 class Authenticator:
@@ -139,8 +140,9 @@ class Authenticator:
         with self._views.open_view() as view:
             if within is Within.RUN:
                 runs = [path["run_id"]] if "run_id" in path else asked.getall("runId", [])
-                return [namespaces_of_run(view, run) for run in runs]
-            return [namespaces_of_node(view, node) for node in asked.getall("nodeId", [])]
+                return [namespaces_of_run(view, run) for run in _few("runId", runs)]
+            nodes = _few("nodeId", asked.getall("nodeId", []))
+            return [namespaces_of_node(view, node) for node in nodes]
 
     def _seconds_to_wait(self, key: Key) -> float:
         """How long a key has asked too much; 0 where it may pass."""
@@ -154,6 +156,16 @@ class Authenticator:
             return (1 - room) / self._rate
         self._buckets[key.id] = room - 1, clock
         return 0.0
+
+
+def _few(name: str, values: list[str]) -> list[str]:
+    """The values of a parameter, each of which takes a look into the store.
+
+    Raises: BadRequest.
+    """
+    if len(values) > _MOST_VALUES:
+        raise BadRequest(detail=f"query param {name} is given {len(values):,} times; give it once")
+    return values
 
 
 def require_covered(key: Key | None, namespace: str) -> None:

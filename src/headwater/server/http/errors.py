@@ -10,10 +10,17 @@ from litestar import MediaType, Request, Response
 from litestar.enums import ParamType
 from litestar.exceptions import HTTPException, ValidationException
 
-from headwater.errors import AnswerTooLarge, BodyRejected, EventRejected, HeadwaterError
+from headwater.errors import (
+    AnswerTooLarge,
+    BodyRejected,
+    EventRejected,
+    HeadwaterError,
+    TooManySplits,
+)
 from headwater.openlineage.masking import Masker
 
 _log = logging.getLogger(__name__)
+_OF_REQUEST = BodyRejected | AnswerTooLarge | TooManySplits  # with a status of their own
 
 
 class NotFound(HTTPException):
@@ -161,7 +168,7 @@ def describe(error: HeadwaterError) -> tuple[int, bytes]:
     """The status and the body by which an error of ours is told."""
     if isinstance(error, EventRejected):
         return error.status, _encode({"errors": [error.message]})
-    status = error.status if isinstance(error, BodyRejected | AnswerTooLarge) else 503
+    status = error.status if isinstance(error, _OF_REQUEST) else 503
     body = {"code": status, "message": error.message, "hint": error.hint}
     return status, _encode(body)
 

@@ -73,9 +73,8 @@ class Lookup:
 
     def jobs(self, text: str) -> Iterator[Candidate]:
         """Jobs with a name, by their whole name or the last part of it."""
-        for namespace, name in _cuts(text):
-            if (job := self._view.job_id(namespace, name)) is not None:
-                yield Candidate(Level.EXACT, "JOB", job)
+        for job in self._view.jobs_at(text, _cuts(text)):
+            yield Candidate(Level.EXACT, "JOB", job)
         rows = self._view.session.all(
             "SELECT id FROM job WHERE name = ? AND NOT hidden AND namespace = ANY(?)",
             text, self._namespaces,
@@ -86,9 +85,8 @@ class Lookup:
 
     def datasets(self, text: str) -> Iterator[Candidate]:
         """Datasets with a name, by any of their names or the last part of one."""
-        for namespace, name in _cuts(text):
-            if (root := self._view.dataset_id(namespace, name)) is not None:
-                yield Candidate(Level.EXACT, "DATASET", root)
+        for root in self._view.datasets_at(text, _cuts(text)):
+            yield Candidate(Level.EXACT, "DATASET", root)
         rows = self._view.session.all(
             "SELECT root FROM dataset WHERE name = ? AND namespace = ANY(?)",
             text, self._namespaces,
@@ -215,11 +213,9 @@ def _level(text: str, name: str) -> Level:
     return (Level.SAME_LETTERS, Level.BEGINNING, Level.WORD, Level.PART)[close]
 
 
-def _cuts(text: str) -> Iterator[tuple[str, str]]:
-    """Every way to read a text as a namespace and a name: `NS:NAME`, or a path below it."""
-    cuts = [i for i, c in enumerate(text) if c in ":/" and 0 < i < len(text) - 1]
-    for cut in cuts[:_CUTS]:
-        yield text[:cut], text[cut + 1 :]
+def _cuts(text: str) -> list[int]:
+    """Where a text may be cut into a namespace and a name: `NS:NAME`, or a path below it."""
+    return [i for i, c in enumerate(text) if c in ":/" and 0 < i < len(text) - 1][:_CUTS]
 
 
 def _column_cuts(text: str) -> Iterator[tuple[str, str]]:

@@ -18,6 +18,7 @@ from headwater.server.lineage.cache import BoundedCache
 from headwater.server.lineage.metering import MeteredSession, size_of
 from headwater.server.lineage.names import Names, PastNames
 from headwater.server.lineage.nested_index import NestedIndex, is_dotted
+from headwater.server.lineage.node_lookup import NodeLookup
 from headwater.server.lineage.spelling import Spelling
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.compression import content_size
@@ -30,7 +31,7 @@ from headwater.server.store.contents import (
     read_fields,
     read_mapping,
 )
-from headwater.server.store.database import Database, Session
+from headwater.server.store.database import Database, Row, Session
 from headwater.server.store.log import each_body
 
 _FIELD = 400  # bytes that a field takes in memory, about
@@ -222,7 +223,7 @@ class StoreView:
             "JOIN dataset r ON r.id = d.root WHERE n.name = ? AND d.name = ? AND NOT r.hidden "
             "AND d.created_at <= ?", self.rules.resolve(namespace), name, self.at,
         )  # fmt: skip
-        return self.names.resolve(dict(rows))[rows[0][0]] if rows else None
+        return self._root_of(rows[0]) if rows else None
 
     def job_id(self, namespace: str, name: str) -> int | None:
         """The job that goes by a name."""
@@ -235,20 +236,36 @@ class StoreView:
 
     def find_dataset(self, node: NodeId) -> int | None:
         """The dataset of a node id, wherever its namespace ends."""
-        return node.find(self.dataset_id)
+        row = self._lookup.find_dataset(node)
+        return None if row is None else self._root_of(row)
 
     def find_job(self, node: NodeId) -> int | None:
         """The job of a node id, wherever its namespace ends."""
-        return node.find(self.job_id)
+        row = self._lookup.find_job(node)
+        return None if row is None else row[0]
+
+    def datasets_at(self, text: str, cuts: list[int]) -> list[int]:
+        """The datasets that a text means, cut into a namespace and a name in some ways."""
+        return [self._root_of(row) for row in self._lookup.datasets_at(text, cuts)]
+
+    def jobs_at(self, text: str, cuts: list[int]) -> list[int]:
+        """The jobs that a text means, cut into a namespace and a name in some ways."""
+        return [row[0] for row in self._lookup.jobs_at(text, cuts)]
 
     def find_field(self, node: NodeId) -> tuple[int, str] | None:
-        """The dataset and field of a node id; the longest dataset name that fits is meant."""
-        rest, cut = node.rest, len(node.rest)
-        while (cut := rest.rfind(":", 0, cut)) > 0:
-            dataset = self.find_dataset(NodeId(node.kind, rest[:cut], None))
-            if dataset is not None and rest[cut + 1 :]:
-                return dataset, rest[cut + 1 :]
-        return None
+        """The dataset and field of a node id; the longest dataset name that fits is meant.
+
+        Raises: TooManySplits.
+        """
+        found = self._lookup.find_field(node)
+        return None if found is None else (self._root_of(found[0]), found[1])
+
+    @property
+    def _lookup(self) -> NodeLookup:
+        return NodeLookup(self.session, self.rules, self.at)
+
+    def _root_of(self, row: Row) -> int:
+        return self.names.resolve({row[0]: row[1]})[row[0]]
 
     def has_namespace(self, name: str) -> bool:
         """Whether a namespace is known."""

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Hashable
 from contextlib import ExitStack
 from typing import Any
 
+from anyio.to_thread import run_sync
 from litestar import Controller, Request, get
 from litestar.response import Stream
 from litestar.types import ASGIApp, Receive, Scope, Send
@@ -55,7 +56,7 @@ class Streams(Controller):
         About a job, or about a dataset and the jobs that read and write it, if `nodeId` is given.
         """
         key: Key | None = request.scope["state"].get("key")
-        nodes = None if node_id is None else _about(service, node_id)
+        nodes = None if node_id is None else await run_sync(_about, service, node_id)
         wanted = Filter(_types(types), nodes, key)
         after = _number(last_event_id)
         watcher = service.watchers.admitted(*_names(request, key))
