@@ -104,11 +104,13 @@ def test_the_story_reads_from_the_row_to_the_messages(
     story = why(traced.spark, traced.client, STATS, predicate, 1, traced.settings)
     write_story(story)
     told = capsys.readouterr().out
-    places = [told.index(text) for text in (
+    expected = (
         f"row of {STATS}", "supplier     Bob", "written by snapshot", "run ", "at snapshot",
         "was written by iceberg-ingestion", f"read {TOPIC}/0@0-", "superset", "records  exact",
         '"order_id":', "total_price = ",
-    )]  # fmt: skip
+    )  # fmt: skip
+    assert [text for text in expected if text not in told] == [], told
+    places = [told.index(text) for text in expected]
     assert places == sorted(places), told
 
 

@@ -19,8 +19,8 @@ def _commit(batch: int, snapshot: str, start: int, end: int) -> dict[str, Any]:
 
 
 def _report(*commits: dict[str, Any], **more: Any) -> dict[str, Any]:
-    first, last = (commits[n]["offsets"]["orders"]["0"] for n in (0, -1))
-    source = {"startOffset": {"orders": {"0": first[0]}}, "endOffset": {"orders": {"0": last[1]}}}
+    start, end = commits[-1]["offsets"]["orders"]["0"]  # sources are those of the last batch
+    source = {"startOffset": {"orders": {"0": start}}, "endOffset": {"orders": {"0": end}}}
     snapshots = [one["snapshot"] for one in commits]
     return facet(rows=0, sources=[source], commits=[*commits], snapshots=snapshots, **more)
 
@@ -32,8 +32,8 @@ def _sink(at: float, report: dict[str, Any]) -> dict[str, Any]:
 def _start(api: Api, **more: Any) -> None:
     api.send(
         run_event("START", 0, run="sink", job="sink", inputs=[_ORDERS], outputs=[_TABLE]),
-        _sink(1, _report(_commit(0, "11", 0, 10), **more)),
-        _sink(2, _report(_commit(1, "12", 10, 20), _commit(2, "13", 20, 30), **more)),
+        _sink(1, _report(_commit(0, "11", 0, 10), _commit(1, "12", 10, 20), **more)),
+        _sink(2, _report(_commit(2, "13", 20, 30), **more)),
         _sink(8, _report(_commit(3, "14", 30, 40), **more)),
     )
 

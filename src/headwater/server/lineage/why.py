@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from headwater.openlineage.facets import positions
+from headwater.openlineage.facets import ProgressFacet, positions
 from headwater.openlineage.names import DatasetName, JobName
 from headwater.server.lineage.jobs import job_names
 from headwater.server.lineage.read_versions import versions_told
@@ -183,13 +183,31 @@ def _offsets(view: StoreView, run: RunRow, until: int) -> Offsets:
         )
         facets = progress_facets(view, [row[0] for row in rows])
         for facet in (facets[row[0]] for row in rows if row[0] in facets):
-            for source in facet.sources or ():
-                given = source.start_offset if side == "from" else source.end_offset
-                for topic, partition, place in positions(given):
-                    known = found.setdefault(topic, {}).setdefault(
-                        partition, {"from": None, "to": None}
-                    )
-                    known[side] = place if known[side] is None else known[side]
+            for (topic, partition), (start, end) in _extents(facet).items():
+                known = found.setdefault(topic, {}).setdefault(
+                    partition, {"from": None, "to": None}
+                )
+                place = start if side == "from" else end
+                known[side] = place if known[side] is None else known[side]
+    return found
+
+
+def _extents(facet: ProgressFacet) -> dict[tuple[str, str], tuple[int, int]]:
+    """From where to where one report goes, over all commits that it tells of."""
+    told = [(commit.offsets or {}) for commit in facet.commits or ()]
+    spans = [
+        (topic, partition, start or 0, end)  # an unknown start is the beginning
+        for offsets in told
+        for topic, parts in offsets.items()
+        for partition, (start, end) in parts.items()
+    ]
+    for source in facet.sources or ():
+        for given in (source.start_offset, source.end_offset):
+            spans += [(topic, part, place, place) for topic, part, place in positions(given)]
+    found: dict[tuple[str, str], tuple[int, int]] = {}
+    for topic, partition, start, end in spans:
+        low, high = found.get((topic, partition), (start, end))
+        found[topic, partition] = min(low, start), max(high, end)
     return found
 
 
