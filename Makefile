@@ -107,6 +107,10 @@ oracle: $(STAMP) ## Judge column lineage by TPC-H, TPC-DS and 2,000 random queri
 	$(BIN)/pytest tests/capture/test_oracle.py --oracle-queries 2000 -o timeout=7200
 	$(BIN)/python benchmarks/columns.py --anew --report
 
+.PHONY: row-oracle
+row-oracle: $(STAMP) ## Judge the records behind rows of 300 random pipelines, with a report
+	$(BIN)/python benchmarks/rows.py --anew --report
+
 .PHONY: matrix
 matrix: $(STAMP) ## Run capture's tests on Spark 3.5 and 4.0 too, and write docs/matrix.md
 	$(BIN)/python tools/matrix.py

@@ -52,6 +52,9 @@
     │   ├── BadPredicate        a predicate cannot be read, or holds what it must not
     │   ├── TableUnknown        a table does not exist, or is not of Iceberg
     │   └── RowMissing          no row of a table matches
+    ├── DryRunError          the plan of a write cannot be had
+    │   ├── DryRunFailed        an application or SQL text failed
+    │   └── NothingWritten      it writes nothing into a table
     └── PipelineError        the data pipeline failed
         ├── PipelineExtraMissing  a package of the `pipeline` extra is not installed
         ├── BadConfig           a connector's configuration cannot be used
@@ -636,6 +639,33 @@ class RowMissing(TraceError):
         super().__init__(
             f"no row of {table} matches {predicate}",
             hint="Ask where a record went: headwater why-not TABLE --record TOPIC/PARTITION@OFFSET",
+        )
+
+
+class DryRunError(HeadwaterError):
+    """The plan of a write cannot be had from an application or SQL."""
+
+
+class DryRunFailed(DryRunError):
+    """An application or SQL text failed while its plans were taken."""
+
+    def __init__(self, application: str, reason: str) -> None:
+        self.application, self.reason = application, reason
+        super().__init__(
+            f"no plan can be had from {application}: {reason}",
+            hint="It must run on this machine with the session that it is given, up to its write",
+        )
+
+
+class NothingWritten(DryRunError):
+    """An application or SQL text writes nothing into a table."""
+
+    def __init__(self, application: str, table: str, targets: Sequence[str]) -> None:
+        self.application, self.table, self.targets = application, table, [*targets]
+        others = f"; it writes {', '.join(targets)}" if targets else ""
+        super().__init__(
+            f"{application} writes nothing into {table}{others}",
+            hint="Name the application that writes the table, with the arguments that it needs",
         )
 
 

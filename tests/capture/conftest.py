@@ -1,11 +1,12 @@
 """One small Spark session for every test of capture that needs none of its own."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from capture import kinds
 from capture.jars import find_java, prepare_spark
 from capture.receiver import Receiver
 from capture.tables import create_tables
@@ -14,6 +15,7 @@ from capture.tables import create_tables
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--renew-golden", action="store_true", help="write what is captured now")
     parser.addoption("--renew-lifecycle", action="store_true", help="write docs/lifecycle.md anew")
+    parser.addoption("--renew-kinds", action="store_true", help="write docs/kinds.md anew")
     parser.addoption("--oracle-queries", type=int, default=60, help="random queries to try")
     parser.addoption("--tpc", default="tpch,tpcds", help="benchmarks for the oracle")
     parser.addoption("--tpcds-step", type=int, default=14, help="every how many queries of TPC-DS")
@@ -64,6 +66,19 @@ def receiver() -> Iterator[Receiver]:
     receiver = Receiver()
     yield receiver
     receiver.close()
+
+
+@pytest.fixture(scope="session")
+def kind(pytestconfig: pytest.Config) -> kinds.Check:
+    """Compares a run with the row of its kind in docs/kinds.md, or writes it there."""
+
+    def check(words: str, events: Sequence[kinds.Event], **rename: str) -> None:
+        found = kinds.row(events, rename)
+        if pytestconfig.getoption("--renew-kinds") and kinds.TABLE.rows().get(words) != found:
+            kinds.TABLE.renew(words, *found)
+        assert kinds.TABLE.rows().get(words) == found
+
+    return check
 
 
 @pytest.fixture(scope="session")

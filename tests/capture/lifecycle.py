@@ -1,12 +1,13 @@
 """The life-cycle matrix: what a server was told of each ending, and the page it stands in."""
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from capture.published import Table
 from server.api import Api
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "lifecycle.md"
-_HEAD = "| How it ends | Streaming query | foreachBatch | Batch write | Application |"
+TABLE = Table(
+    "lifecycle.md", "How it ends", "Streaming query", "foreachBatch", "Batch write", "Application"
+)
 _NONE = "none"
 
 
@@ -16,16 +17,11 @@ class Ending(NamedTuple):
     words: str
     told: tuple[str, ...]
 
-    def line(self) -> str:
-        return f"| {' | '.join((self.words, *self.told))} |"
-
-    def agrees_with(self, line: str) -> bool:
-        """Whether a line of the page says the same; some cells there allow either of two."""
-        cells = [cell.strip() for cell in line.strip("| ").split(" | ")]
-        if len(cells) != len(self.told) + 1:
+    def agrees_with(self, cells: list[str]) -> bool:
+        """Whether a row of the page says the same; some cells there allow either of two."""
+        if len(cells) != len(self.told):
             return False
-        pairs = zip(cells[1:], self.told, strict=True)
-        return all(told in cell.split(" or ") for cell, told in pairs)
+        return all(told in cell.split(" or ") for cell, told in zip(cells, self.told, strict=True))
 
 
 def events(api: Api) -> list[dict[str, Any]]:
@@ -51,20 +47,3 @@ def cell(told: list[dict[str, Any]]) -> str:
         if types[-1:] != [event["eventType"]]:
             types.append(str(event["eventType"]))
     return "; ".join(" ".join(types) for types in runs.values()) or _NONE
-
-
-def committed() -> dict[str, str]:
-    """The rows of the page, by their first column."""
-    lines = PAGE.read_text().partition(_HEAD)[2].splitlines()
-    rows = [line for line in lines if line.startswith("| ")]
-    return {line.split(" | ")[0].removeprefix("| "): line for line in rows}
-
-
-def renew(ending: Ending) -> None:
-    """Write a row into the page, in its place or at the end."""
-    rows = committed() | {ending.words: ending.line()}
-    before, _, after = PAGE.read_text().partition(_HEAD)
-    table = {line for line in after.splitlines() if line.startswith("|")}
-    rest = "\n".join(line for line in after.splitlines() if line not in table).strip()
-    body = "\n".join([_HEAD, "|---|---|---|---|---|", *rows.values()])
-    PAGE.write_text(f"{before}{body}\n" + (f"\n{rest}\n" if rest else ""))

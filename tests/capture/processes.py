@@ -26,7 +26,7 @@ class Application:
             # Heartbeats come and go with the machine's load: only tests of them have any.
             "HEADWATER_HEARTBEAT_SECONDS": "3600",
             "HEADWATER_LEASE_SECONDS": "7200",
-            "PYTHONPATH": str(APPS.parent.parent),
+            "PYTHONPATH": _path(),
             **more,
         }
         self.log = (home / "log").open("wb")
@@ -62,6 +62,12 @@ class Application:
             self.process.kill()
             self.process.wait()
         self.log.close()
+
+
+def _path() -> str:
+    """The tests, and whatever else these tests are run with."""
+    others = os.environ.get("PYTHONPATH")
+    return os.pathsep.join([str(APPS.parent.parent), *([others] if others else [])])
 
 
 @contextmanager

@@ -503,12 +503,5 @@ def test_part_of_an_application_is_a_job_of_its_own(
     assert last["run"]["facets"]["parent"]["job"]["name"] == "capture_tests"
 
 
-def test_reads_alone_are_no_jobs(spark: SparkSession, captured: Receiver) -> None:
-    before = {event["job"]["name"] for event in captured.events}
-    spark.table("orders").count()
-    spark.table("orders").collect()
-    assert {event["job"]["name"] for event in captured.events} == before
-
-
 def test_attaching_twice_is_attaching_once(spark: SparkSession, captured: Receiver) -> None:
     assert headwater.attach(spark) is headwater.attach(spark)

@@ -12,6 +12,7 @@ import pyspark
 import pytest
 
 from capture.jars import prepare_spark
+from capture.kinds import Check, runs
 from capture.processes import python, running
 from capture.receiver import Receiver
 from capture.waiting import until
@@ -60,7 +61,7 @@ def rest(home: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def told(home: Path, rest: str) -> Iterator[list[dict[str, Any]]]:
-    """The last word on each write of one application in all catalogs: starting Spark is slow."""
+    """All events of one application in all catalogs: starting Spark is slow."""
     receiver = Receiver()
     conf = {
         "spark.jars": ",".join([prepare_spark(), *jars("sqlite", "delta")]),
@@ -76,7 +77,7 @@ def told(home: Path, rest: str) -> Iterator[list[dict[str, Any]]]:
     command = python("catalogs.py", "db:iceberg", "lake:iceberg", "spark_catalog:delta")
     with running(home, receiver.url, *command, SPARK_CONF=json.dumps(conf)) as app:
         assert app.exit_code() == 0, app.text()
-    yield [e for e in receiver.events if e["eventType"] == "COMPLETE" and e["outputs"]]
+    yield receiver.events
     receiver.close()
 
 
@@ -101,13 +102,22 @@ def test_iceberg_tables_behind_rest(home: Path, rest: str, told: list[dict[str, 
     check(told, home / "rest/shop", rest)
 
 
-def test_delta_tables(home: Path, told: list[dict[str, Any]]) -> None:
+def test_delta_tables(home: Path, told: list[dict[str, Any]], kind: Check) -> None:
     place = home / "warehouse/shop.db"
+    rows = (
+        "Delta: `INSERT INTO … VALUES`",
+        "Delta: `UPDATE`",
+        "Delta: `DELETE`",
+        "Delta: `MERGE`",
+    )
+    for words, run in zip(rows, runs(told, f"{place}/orders"), strict=True):
+        kind(words, run)
+    kind("Delta: `CREATE TABLE … AS SELECT`", *runs(told, f"{place}/copy"))
+    kind("Streaming query from a Delta table to another", *runs(told, f"{place}/streamed"))
     check(told, place, f"file:{home}/warehouse")
     read = [
         (one["name"].rpartition("/")[2], one["facets"]["version"]["datasetVersion"])
-        for event in told
-        if event["outputs"][0]["name"].startswith(f"{place}/")
+        for event in ends(told, place)
         for one in event["inputs"]
         if event["job"]["name"] != "streamed"
     ]
@@ -116,9 +126,15 @@ def test_delta_tables(home: Path, told: list[dict[str, Any]]) -> None:
     assert sorted(read[3:]) == [("copy", "0"), ("orders", "3")]
 
 
+def ends(told: list[dict[str, Any]], place: Path) -> list[dict[str, Any]]:
+    """The last word on each write into a folder."""
+    complete = [one for one in told if one["eventType"] == "COMPLETE" and one["outputs"]]
+    return [one for one in complete if one["outputs"][0]["name"].startswith(f"{place}/")]
+
+
 def check(told: list[dict[str, Any]], place: Path, catalog: str) -> None:
     """Every write, with the datasets by place and by name, and where the columns come from."""
-    told = [one for one in told if one["outputs"][0]["name"].startswith(f"{place}/")]
+    told = ends(told, place)
     insert, copy, *changes = [event for event in told if event["job"]["name"] != "streamed"]
     (streamed,) = [event for event in told if event["job"]["name"] == "streamed"]
     orders, copied = (("file", f"{place}/{name}") for name in ("orders", "copy"))

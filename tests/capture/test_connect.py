@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql.connect.proto import Command
 
+from capture.kinds import Check, runs
 from capture.processes import python, running
 from capture.receiver import Receiver
 from capture.waiting import until
@@ -17,17 +18,27 @@ from cli.lab import free_port
 from headwater.capture.connect.commands import batch_of, stream_of
 from headwater.cli.submit import conf_options
 
+CONNECT = {
+    "Spark Connect in one process: `df.write` to files": "/totals",
+    "Spark Connect in one process: `INSERT INTO`": "/doubled",
+    "Spark Connect in one process: a write that fails": "/failed",
+    "Spark Connect in one process: streaming query": "/through",
+    "Spark Connect in one process: streaming query that fails": "/broken",
+}
 
-def test_classic_and_connect_have_the_same_lineage(tmp_path: Path) -> None:
+
+def test_classic_and_connect_have_the_same_lineage(tmp_path: Path, kind: Check) -> None:
     told: dict[str, dict[str, Any]] = {}
-    for kind in ("classic", "connect"):
+    for session in ("classic", "connect"):
         receiver, home = Receiver(), tmp_path / "home"
         home.mkdir()
-        with running(home, receiver.url, *python("twins.py", kind)) as app:
+        with running(home, receiver.url, *python("twins.py", session)) as app:
             assert app.exit_code() == 0, app.text()
         assert "capture failed" not in (home / "log").read_text()
-        home.rename(tmp_path / kind)
-        told[kind] = {name: _told(receiver, name) for name in _jobs(receiver)}
+        home.rename(tmp_path / session)
+        for words, output in CONNECT.items():
+            kind(words, runs(receiver.events, output)[-1])
+        told[session] = {name: _told(receiver, name) for name in _jobs(receiver)}
         receiver.close()
     assert told["connect"] == told["classic"]
     assert {one[0][-1] for one in told["connect"].values()} == {"COMPLETE", "FAIL", "ABORT"}
@@ -84,6 +95,7 @@ def test_client_is_told_of_from_its_beginning_to_its_end(
     tmp_path: Path,
     receiver: Receiver,
     server: tuple[str, Receiver],
+    kind: Check,
     how: str,
     code: int,
     last: str,
@@ -104,6 +116,10 @@ def test_client_is_told_of_from_its_beginning_to_its_end(
     assert [one["name"] for one in wrote["inputs"]] == [str(tmp_path / "in")]
     assert [one["name"] for one in wrote["outputs"]] == [str(tmp_path / "totals")]
     assert "PATH_ALREADY_EXISTS" in wrote["run"]["facets"]["errorMessage"]["message"]
+    first, _ = runs(receiver.events, f"{tmp_path.name}/totals")
+    kind("Spark Connect, client of another server: `df.write`", first)
+    through = runs(receiver.events, f"{tmp_path.name}/through")
+    kind("Spark Connect, client of another server: streaming query", *through)
     assert receiver.types("through") == ["START", "RUNNING", "COMPLETE"]
     assert receiver.types("broken") == ["START", "RUNNING", "FAIL"]
     broken = _last(receiver, "broken")["run"]["facets"]["errorMessage"]["message"]
@@ -124,6 +140,10 @@ def test_client_is_told_of_from_its_beginning_to_its_end(
     ended = [e for e in inside.events if e["job"]["name"] == job and e["eventType"] == "COMPLETE"]
     columns = ended[-1]["outputs"][0]["facets"]["columnLineage"]["fields"]
     assert "price" in {one["field"] for one in columns["sum(price)"]["inputFields"]}
+    first, *_ = runs(inside.events, f"{tmp_path.name}/totals")
+    kind("Spark Connect, server under `headwater submit`: `df.write`", first)
+    through = runs(inside.events, f"{tmp_path.name}/through")
+    kind("Spark Connect, server under `headwater submit`: streaming query", *through)
 
 
 def _types(receiver: Receiver, run: str) -> list[str]:

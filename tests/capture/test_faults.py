@@ -3,9 +3,11 @@
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JError, get_return_value
 
 from headwater.capture.connect.queries import Queries, Query
 from headwater.capture.events import Event, JobName, RunName
+from headwater.capture.guard import jvm_is_gone
 from headwater.capture.runs import Runs
 
 
@@ -83,3 +85,12 @@ def test_without_any_answer_there_are_no_heartbeats(runs: Runs) -> None:
     queries.add("0", Query(Handle(is_lost=True), is_bounded=True))
     with pytest.raises(ConnectionError):
         queries.look_now()
+
+
+def test_a_call_without_an_answer_is_told_from_an_error_of_the_jvm() -> None:
+    with pytest.raises(Py4JError) as unanswered:
+        get_return_value("x", None, "o485", "isActive")
+    assert jvm_is_gone(unanswered.value)
+    with pytest.raises(Py4JError) as wrong:
+        get_return_value("xsno such method", None, "o485", "isActive")
+    assert not jvm_is_gone(wrong.value)

@@ -11,7 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from capture.java import jar_of
-from capture.lifecycle import Ending, cell, committed, events, of_job, renew
+from capture.kinds import Check, runs
+from capture.lifecycle import TABLE, Ending, cell, events, of_job
 from capture.processes import Application, python, running
 from capture.waiting import until
 from headwater.cli.submit import conf_options
@@ -40,9 +41,9 @@ def told(pytestconfig: pytest.Config) -> Any:
 
     def compare(row: Ending) -> None:
         renewing = pytestconfig.getoption("--renew-lifecycle")
-        if renewing and not row.agrees_with(committed().get(row.words, "")):
-            renew(row)
-        assert row.agrees_with(committed().get(row.words, ""))
+        if renewing and not row.agrees_with(TABLE.rows().get(row.words, [])):
+            TABLE.renew(row.words, *row.told)
+        assert row.agrees_with(TABLE.rows().get(row.words, []))
 
     return compare
 
@@ -144,7 +145,14 @@ def jar(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_end_of_a_jvm_application(
-    tmp_path: Path, server: ServerProcess, told: Any, jar: Path, how: str, words: str, code: int
+    tmp_path: Path,
+    server: ServerProcess,
+    told: Any,
+    kind: Check,
+    jar: Path,
+    how: str,
+    words: str,
+    code: int,
 ) -> None:
     namespace = f"jvm-{how.replace(' ', '-')}"
     more = {"OPENLINEAGE_NAMESPACE": namespace}
@@ -167,6 +175,13 @@ def test_end_of_a_jvm_application(
     assert cell(of_job(found, namespace, "brief")) == "START RUNNING COMPLETE"
     short = of_job(found, namespace, "_short")[-1]["outputs"][0]["facets"]["columnLineage"]
     assert short["fields"]["doubled"]["inputFields"][0]["field"] == "price"
+    kind("JVM application: `df.write` in a new session", *runs(found, "/short"))
+    kind("JVM application: streaming query", *runs(found, "/brief"))
+    if how == "end":
+        kind(
+            "JVM application: streaming query with `foreachBatch`, until the end",
+            *runs(found, "/each"),
+        )
     if how == "exit":  # right after its last write
         assert of_job(found, namespace, "_last")[-1]["eventType"] == "COMPLETE"
     if how == "stop":

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+from capture.kinds import Check, runs
 from capture.processes import running
 from capture.receiver import Receiver
 
@@ -17,7 +18,7 @@ select 'total of', id, total from totals where id > ${low};
 """
 
 
-def test_file_of_statements_is_captured(tmp_path: Path, receiver: Receiver) -> None:
+def test_file_of_statements_is_captured(tmp_path: Path, receiver: Receiver, kind: Check) -> None:
     (tmp_path / "daily.sql").write_text(STATEMENTS)
     (tmp_path / "raw.csv").write_text("1,2.5\n")
     options = ("--master", "local[1]", "--conf", "spark.ui.enabled=false")
@@ -42,3 +43,5 @@ def test_file_of_statements_is_captured(tmp_path: Path, receiver: Receiver) -> N
     assert output["facets"]["symlinks"]["identifiers"][0]["name"] == "default.raw"
     price = output["facets"]["columnLineage"]["fields"]["price"]["inputFields"]
     assert [(one["name"], one["field"]) for one in price] == [(str(tmp_path / "raw.csv"), "price")]
+    kind("`headwater sql`: `CREATE TABLE … AS SELECT`", *runs(receiver.events, "/totals"))
+    kind("`headwater sql`: `LOAD DATA`", *runs(receiver.events, "/raw"))

@@ -10,7 +10,10 @@ import pytest
 
 from cli.lab import KAFKA, LAKE, Done, Lab, columns, dataset, event, pipeline, running_lab, step
 from cli.lab import uuid as run_id
+from headwater.cli.client import Client
 from headwater.cli.output import escaped, unescaped
+from headwater.cli.resolve import shown_id
+from headwater.openlineage.names import NodeId, NodeKind
 from stack.platform import eventually
 
 HOSTILE = [
@@ -42,6 +45,23 @@ def odd_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
             lab.tell(event("FAIL", "08:00:00", number, name, inputs=[source], outputs=[target],
                            errorMessage=error))  # fmt: skip
         yield lab
+
+
+def test_a_node_id_is_looked_up_in_one_request(odd_lab: Lab) -> None:
+    """However many colons it has, and whether there is such a node or not."""
+    asked: list[httpx.Request] = []
+    with Client(odd_lab.url, key=None) as client:
+        client._http.event_hooks["request"].append(asked.append)
+        for kind, rest, shown in (
+            ("dataset", f"{LAKE}:job:lab:x", f"dataset:{LAKE}:job:lab:x"),
+            ("datasetField", f"{LAKE}:job:lab:x:a:b", f"datasetField:{LAKE}:job:lab:x:a:b"),
+            ("job", "lab:job:lab:x", "job:lab:job:lab:x"),
+            ("dataset", "no:such:thing:here", "dataset:no:such:thing:here"),
+            ("datasetField", ":".join("abcdefgh"), "datasetField:a:b:c:d:e:f:g:h"),
+        ):
+            assert shown_id(client, NodeId(NodeKind(kind), rest, None)) == shown
+            assert len(asked) == 1, [*map(str, asked)]
+            asked.clear()
 
 
 def ask(lab: Lab, command: str, name: str, *options: str) -> Done:

@@ -26,6 +26,7 @@ from headwater.openlineage.masking import (
     mask_event,
     masked,
     masker,
+    prose,
     unmasked,
     values,
 )
@@ -288,7 +289,8 @@ def test_every_text_that_masking_changes_has_a_hint() -> None:
 
 def test_no_pattern_repeats_a_repetition() -> None:
     """Only of such does the time grow without measure; what has no end takes one kind of letter."""
-    for module in (addresses, assignments, cuts, formats, hints, keys, labels, masker, values):
+    for module in (addresses, assignments, cuts, formats, hints, keys, labels, masker, prose,
+                   values):  # fmt: skip
         for name, pattern in vars(module).items():
             if isinstance(pattern, re.Pattern):
                 _check(_parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE), name)

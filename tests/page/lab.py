@@ -194,6 +194,7 @@ def started(now: datetime) -> list[Event]:
         found += heartbeats(now - timedelta(seconds=5 * number - 4), 7_190_000 - 5_000 * number)
     for hour in range(24, 0, -1):
         found += batch(now - timedelta(hours=hour), failing=hour == 9)
+    found += batch(now - timedelta(seconds=5), rows=7_180_000)
     return found
 
 
@@ -205,12 +206,17 @@ def heartbeats(at: datetime, rows: int, jobs: tuple[str, ...] = tuple(STREAMS)) 
     ]  # fmt: skip
 
 
+DAY = "8400000000000000001"  # the snapshot of the batch job's last run
+
+
 def snapshot(rows: int) -> list[str]:
     return [str(8_300_000_000_000_000_000 + rows)]
 
 
-def batch(at: datetime, *, failing: bool = False) -> list[Event]:
-    run, took = run_id("supplier_stats", at.isoformat()), timedelta(seconds=18 + at.hour)
+def batch(at: datetime, *, failing: bool = False, rows: int | None = None) -> list[Event]:
+    """A run of the batch job; with a number of rows, it tells the snapshots it read and wrote."""
+    run = run_id("supplier_stats", at.isoformat())
+    took = timedelta(seconds=18 + at.hour if rows is None else 3)
     source = dataset(TABLE, {name: kind for name, (kind, _) in INGESTED.items()})
     end: Event
     if failing:
@@ -221,8 +227,14 @@ def batch(at: datetime, *, failing: bool = False) -> list[Event]:
         left = facet("1-0-2/OutputStatisticsOutputDatasetFacet.json", rowCount=240, size=18_450,
                      fileCount=2)  # fmt: skip
         output = {**written(DAILY, HOURLY), "outputFacets": {"outputStatistics": left}}
+        told = {}
+        if rows is not None:
+            source["facets"]["version"] = facet(
+                "1-0-1/DatasetVersionDatasetFacet.json", datasetVersion=snapshot(rows)[0]
+            )
+            told["headwater_progress"] = own("progress", rows=240, sources=[], snapshots=[DAY])
         end = event("COMPLETE", "supplier_stats", run, at + took, streaming=False, sql=SQL,
-                    inputs=(source,), outputs=(output,))  # fmt: skip
+                    inputs=(source,), outputs=(output,), **told)  # fmt: skip
     return [event("START", "supplier_stats", run, at, streaming=False, sql=SQL), end]
 
 

@@ -34,14 +34,15 @@ VIEWS = {
         f"/impact?node={quote(field_id(lab.ORDERS, 'price'), '')}",
         "supplier_stats.total_price",
     ),
+    "reached": (
+        lineage(records=dataset_id(lab.ORDERS), partition="0", offsets="7179500-7179600"),
+        "Run again, in this order",
+    ),
     "records": (
         f"/records?node={quote(dataset_id(lab.ORDERS), '')}&offsets=0-99999999",
         "iceberg-ingestion",
     ),
-    "why": (
-        f"/why?node={quote(dataset_id(lab.TABLE), '')}&snapshot={lab.snapshot(7_185_000)[0]}",
-        "iceberg-ingestion",
-    ),
+    "why": (f"/why?node={quote(dataset_id(lab.DAILY), '')}", "total_price = sum(price)"),
     "pipelines": ("/pipelines", "No pipelines"),
     "topics": ("/pipelines/topics", "No topics"),
     "tables": ("/pipelines/tables", "warehouse/default/orders"),
@@ -113,31 +114,6 @@ def test_impact_lists_what_depends_on_a_column_and_saves_it(page: Page) -> None:
     assert any("total_price" in line for line in lines[1:])
 
 
-def test_records_are_followed_from_their_topic(page: Page) -> None:
-    page.goto(f"/datasets/view?{named(*lab.ORDERS)}")
-    page.get_by_role("link", name="Trace records").click()
-    expect(page.get_by_text("Which records?")).to_be_visible()
-    page.get_by_label("Offsets").fill("0-99999999")
-    row = page.get_by_role("row", name=re.compile("iceberg-ingestion"))
-    expect(row).to_contain_text("warehouse/default/orders")
-    expect(row).to_contain_text("snapshots")
-    expect(page).to_have_url(re.compile("offsets=0-99999999"))
-    page.get_by_label("Offsets").fill("99999999-1")
-    expect(page.get_by_text("Which records?")).to_be_visible()
-
-
-def test_a_snapshot_is_traced_to_the_records_behind_it(page: Page) -> None:
-    page.goto(f"/datasets/view?{named(*lab.TABLE)}")
-    page.get_by_role("link", name="Trace", exact=True).first.click()
-    row = page.get_by_role("row", name=re.compile("iceberg-ingestion"))
-    expect(row).to_contain_text("batch")
-    expect(row).to_contain_text("exact")
-    row.get_by_role("link", name=re.compile(r"^\d+\W\d+$")).first.click()
-    expect(page.get_by_role("row", name=re.compile("iceberg-ingestion"))).to_be_visible()
-    page.goto("/why")
-    expect(page.get_by_text("No snapshot is selected")).to_be_visible()
-
-
 def test_an_event_can_be_read_whole(page: Page) -> None:
     page.goto("/events?q=is+being+replaced")
     page.locator(".events summary").first.click()
@@ -174,7 +150,7 @@ def test_the_theme_can_be_chosen_and_is_remembered(page: Page) -> None:
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
-@pytest.mark.parametrize("view", ["jobs", "datasets", "dataset", "run"])
+@pytest.mark.parametrize("view", ["jobs", "datasets", "dataset", "run", "why"])
 def test_a_phone_shows_no_view_wider_than_itself(
     browser: Browser, server: ServerProcess, view: str
 ) -> None:

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from headwater.pipeline.settings import Settings
 from pipeline.lab import Lab
+from pipeline.tracing import Traced, traced_platform
 from stack.platform import Platform
 
 
@@ -61,3 +62,12 @@ def lab(
     lab = Lab(spark, Settings.read(environ), tmp_path_factory.mktemp("checkpoints"))
     yield lab
     lab.close()
+
+
+@pytest.fixture(scope="session")
+def traced(
+    spark: SparkSession, environ: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Traced]:
+    """Orders in two tables behind a topic; the first record of a partition may be gone."""
+    with traced_platform(spark, environ, tmp_path_factory.mktemp("traced")) as found:
+        yield found

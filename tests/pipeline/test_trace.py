@@ -1,39 +1,34 @@
 """Rows traced back to the records of the topic, and records to the tables, on the real platform."""
 
 import random
-from collections.abc import Iterator
 from decimal import Decimal
 from functools import reduce
+from typing import Any
 
 import pytest
-from confluent_kafka import TopicPartition
+from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cli.lab import free_port
 from headwater.cli.client import Client
 from headwater.cli.story import write_story
-from headwater.errors import BadPredicate, RowMissing, TableUnknown
+from headwater.errors import BadPredicate, RequestRefused, RowMissing, TableUnknown
 from headwater.pipeline.jobs import supplier_stats
 from headwater.trace.iceberg import IcebergTable
-from headwater.trace.plans import table_plan
+from headwater.trace.lineage import Server
+from headwater.trace.plans import stream_plan, table_plan
+from headwater.trace.ranges import MADE_AGAIN, held
 from headwater.trace.records import group_of
 from headwater.trace.shapes import Record
 from headwater.trace.why import why
 from headwater.trace.why_not import Outcome, why_not
-from pipeline.tracing import ORDERS, STATS, TOPIC, Traced, send_bytes, traced_platform
+from pipeline.tracing import ORDERS, STATS, TOPIC, Traced, send_bytes
 from server.events import dataset, facet, run_event
 
 _EARLY = "o3"  # an order of the day before the last
-
-
-@pytest.fixture(scope="module")
-def traced(
-    spark: SparkSession, environ: dict[str, str], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Traced]:
-    with traced_platform(spark, environ, tmp_path_factory.mktemp("traced")) as found:
-        yield found
 
 
 def test_a_row_of_a_stream_leads_to_its_batch_and_offsets(traced: Traced) -> None:
@@ -338,6 +333,83 @@ def test_records_that_retention_has_removed_are_told(traced: Traced) -> None:
     assert "retention has removed" in found.reason
 
 
+def test_offsets_without_their_records_are_told(traced: Traced) -> None:
+    """After compaction, and where a topic was deleted and made again."""
+    spark, bootstrap, topic = traced.spark, traced.settings.bootstrap, "traced-gaps"
+    table = "traced.default.gaps"
+    spark.sql(f"CREATE TABLE {table} (order_id STRING) USING iceberg")
+    spark.sql(f"INSERT INTO {table} VALUES ('a')")
+    before = IcebergTable(spark, table)
+    compacted = NewTopic(topic, 1, 1, config={"cleanup.policy": "compact"})
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    for done in admin.create_topics([compacted]).values():
+        done.result(60)
+    producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": "gaps"})
+    producer.init_transactions(60)
+    producer.begin_transaction()
+    producer.produce(topic, b"a", key="a")
+    producer.commit_transaction(60)  # it takes an offset that holds no record
+    commit = {"batch": 0, "snapshot": before.current, "offsets": {topic: {"0": [0, 2]}}}
+    progress = facet(rows=1, sources=[], commits=[commit], snapshots=[before.current])
+    node = dataset(before.node.name, before.node.namespace)
+    read = dataset(topic, f"kafka://{bootstrap}")
+    traced.server.api.send(
+        run_event("START", 0, run="gaps", job="gaps", inputs=[read], outputs=[node]),
+        run_event("RUNNING", 1, run="gaps", job="gaps", headwater_progress=progress),
+    )
+    told = [why_not(spark, traced.client, traced.settings, table, Record(topic, 0, n))
+            for n in (0, 1)]  # fmt: skip
+    assert (told[0].outcome, told[0].reason) == ("unknown", MADE_AGAIN)
+    assert (told[1].outcome, "no record at the offset" in told[1].reason) == ("removed", True)
+    assert held(spark, bootstrap, topic, {0: (0, 9)}, None).doubts == [MADE_AGAIN]
+    (newer, missing) = held(spark, bootstrap, topic, {0: (0, 2)}, "2020-01-01T00:00:00Z").doubts
+    assert "newer than the run" in newer
+    assert "1 of the offsets" in missing
+    assert held(spark, bootstrap, "traced-nothing", {0: (0, 1)}, None).records is None
+
+
+def test_a_commit_that_nobody_reported_is_unknown(traced: Traced) -> None:
+    table = "traced.default.unreported"
+    traced.spark.sql(f"CREATE TABLE {table} (id INT) USING iceberg")
+    assert _ask_not(traced, table, 0, 5).outcome == "not read"
+    traced.spark.sql(f"INSERT INTO {table} VALUES (1)")
+    told = _ask_not(traced, table, 0, 5)
+    assert (told.outcome, "has reported the snapshot" in told.reason) == ("unknown", True)
+
+
+class _Refusing:
+    """A server whose key may not look into topics."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def ask(self, path: str, **params: Any) -> dict[str, Any]:
+        return self._server.ask(path, **params)
+
+    def ask_list(self, path: str, **params: Any) -> list[Any]:
+        raise RequestRefused(path, 403, "it needs another scope")
+
+
+def test_a_row_that_is_only_in_the_topic_is_shown_to_those_who_may_read_it(traced: Traced) -> None:
+    record = _record_of(traced, "o55")
+    before = IcebergTable(traced.spark, ORDERS).current
+    traced.spark.sql(f"DELETE FROM {ORDERS} WHERE order_id = 'o55'")
+    try:
+        told = _ask_not(traced, ORDERS, record.partition, record.offset)
+        assert (told.outcome, (told.row or {}).get("order_id")) == ("overwritten", "o55")
+        hidden = why_not(traced.spark, _Refusing(traced.client), traced.settings, ORDERS,
+                         Record(TOPIC, record.partition, record.offset))  # fmt: skip
+        assert (hidden.outcome, hidden.row, hidden.record.message) == ("overwritten", None, None)
+    finally:
+        traced.spark.sql(f"CALL traced.system.rollback_to_snapshot('default.orders', {before})")
+
+
+def test_a_job_of_the_same_name_that_writes_another_table_has_no_known_plan() -> None:
+    assert stream_plan("iceberg-ingestion", "demo_ib.default.orders") is not None
+    assert stream_plan("iceberg-ingestion", "demo_ib.other.orders") is None
+    assert table_plan("supplier_stats.overwrite", "demo_ib.default.totals") is None
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_an_exact_answer_is_what_removing_each_record_tells(spark: SparkSession, seed: int) -> None:
     """The oracle: a record matters to a row if the row is another without it."""
@@ -354,7 +426,7 @@ def test_an_exact_answer_is_what_removing_each_record_tells(spark: SparkSession,
     )
     orders = orders.withColumn("price", F.col("price").cast("decimal(10,2)"))
     orders = orders.withColumn("bid_time", F.to_timestamp("at")).cache()
-    plan = table_plan("supplier_stats")
+    plan = table_plan("supplier_stats", STATS)
     assert plan is not None
     totals = supplier_stats.hourly(supplier_stats.latest_day(orders)).collect()
     without = reduce(

@@ -5,14 +5,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from litestar.testing import TestClient
 
 from headwater.errors import EventTooLarge, UsageError
 from headwater.http.keys import Key
-from headwater.server.http.app import assemble
 from headwater.server.http.limited_answers import MOST_BYTES
 from headwater.server.http.limited_events import restrict
-from headwater.server.settings import Settings
 from headwater.server.store.database import open_database
 from headwater.server.store.keys import create_key
 from server.events import (
@@ -27,7 +24,7 @@ from server.events import (
     run_id,
     schema,
 )
-from server.test_namespaces import HERE, Team
+from server.test_namespaces import Team, open_team
 
 N = "/api/v1/namespaces"
 LAB = Key(1, "team", frozenset({"write"}), ("lab",))
@@ -55,13 +52,8 @@ ODD = {
 @pytest.fixture
 def team(store_url: str) -> Iterator[Team]:
     """An operator, and a key for `lab`, with nothing reported."""
-    database = open_database(store_url)
-    operator = create_key(database, "operator", ["read", "write", "admin"])
-    limited = create_key(database, "team", ["read", "write", "admin"], ["lab"])
-    database.close()
-    app, service = assemble(Settings(store=store_url))
-    with TestClient(app, base_url=HERE) as client:
-        yield Team(client, service, operator, limited)
+    with open_team(store_url, "lab") as team:
+        yield team
 
 
 def _of(namespace: str, event: Event) -> Event:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -110,15 +111,21 @@ class Team:
         return re.sub(r'"updatedAt": "[^"]*"', "", json.dumps(found, indent=1))
 
 
-@pytest.fixture
-def team(store_url: str) -> Iterator[Team]:
+@contextmanager
+def open_team(store_url: str, *namespaces: str) -> Iterator[Team]:
+    """An operator, and a key for some namespaces, with nothing reported."""
     database = open_database(store_url)
     operator = create_key(database, "operator", ["read", "write", "admin"])
-    limited = create_key(database, "team", ["read", "write", "admin"], ["lab", "ours://"])
+    limited = create_key(database, "team", ["read", "write", "admin"], [*namespaces])
     database.close()
     app, service = assemble(Settings(store=store_url))
     with TestClient(app, base_url=HERE) as client:
-        found = Team(client, service, operator, limited)
+        yield Team(client, service, operator, limited)
+
+
+@pytest.fixture
+def team(store_url: str) -> Iterator[Team]:
+    with open_team(store_url, "lab", "ours://") as found:
         for event in (*PROD, *LAB):
             assert found.send("operator", event) == 201
         found.ask("operator", "PUT", "/api/v1/sources/prod-source",

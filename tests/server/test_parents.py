@@ -1,12 +1,17 @@
 """Jobs that start other jobs."""
 
 import itertools
+import threading
 
 import pytest
 
+from headwater.server.store.aliases import AliasRules
+from headwater.server.store.changes import hide_namespace
 from headwater.server.store.run_trees import LEVELS
+from headwater.server.store.store import Store
 from server.api import Api
-from server.events import minute, parent, run_event, run_id
+from server.events import as_bytes, minute, parent, run_event, run_id
+from server.stores import Stores
 
 UNDER = parent("dag run", "dagB")
 
@@ -66,6 +71,26 @@ def test_a_parent_without_events_follows_its_children(api: Api) -> None:
     assert (ended["state"], ended["startedAt"], ended["endedAt"]) == (
         "COMPLETED", minute(1), minute(4)
     )  # fmt: skip
+
+
+def test_a_parent_follows_a_child_that_ends_in_one_commit_with_a_deletion(stores: Stores) -> None:
+    store, queued = Store(stores.new("sqlite"), AliasRules(())), threading.Event()
+    start, end = (
+        store.read(as_bytes(run_event(kind, at, run="a", job="one", parent=UNDER)))
+        for at, kind in enumerate(("START", "COMPLETE"))
+    )
+    try:
+        store.ingest([start]).result()
+        store.writer.change(lambda _: queued.wait())
+        store.ingest([end])
+        deleted = store.writer.change(lambda commit: hide_namespace(commit, "other"))
+        queued.set()
+        deleted.result()
+        with store.database.reading() as session:
+            assert {*session.all("SELECT state FROM run")} == {("COMPLETED",)}
+    finally:
+        queued.set()
+        store.close()
 
 
 def test_a_parent_without_events_fails_with_a_child(api: Api) -> None:

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from headwater.openlineage.graph import Way
 from headwater.openlineage.names import NodeId
 from headwater.server.lineage.columns import ColumnWalk
-from headwater.server.lineage.dependencies import declared_outputs
+from headwater.server.lineage.dependencies import declared_beside
 from headwater.server.lineage.impact import reached
 from headwater.server.lineage.mappings import mappings_into
 from headwater.server.lineage.view import StoreView, StoreViews
@@ -186,7 +186,7 @@ def _check_view(view: StoreView) -> None:
                 assert origin[0] in walk.inputs[step.job], (to, origin)
                 assert to[0] in walk.outputs[step.job], (to, origin)
             else:
-                assert to[0] in declared_outputs(view, {origin[0]}), (to, origin)
+                assert to[0] in declared_beside(view, {origin[0]}, Way.DOWNSTREAM), (to, origin)
     names, named = view.names.of(roots), _named(view, roots)
     ids = {str(name): root for root, name in names.items()}
     jobs = {f"job:jobs:{row[1]}": row[0] for row in view.session.all("SELECT id, name FROM job")}

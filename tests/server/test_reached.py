@@ -139,6 +139,8 @@ def test_readers_of_a_snapshot_are_told_apart_by_what_they_read(api: Api) -> Non
     }  # fmt: skip
     assert told["then"]["outputs"][0]["snapshots"] == ["912"]
     assert "not reported" in told["silent"]["runs"][0]["reason"]
+    assert [one["nodeId"] for one in told["sink"]["inputs"]] == [_TOPIC]
+    assert [one["name"] for one in told["then"]["inputs"]] == ["default/orders"]
 
 
 def test_runs_before_the_records_came_are_left_out(api: Api) -> None:
@@ -305,3 +307,19 @@ def _counted(api: Api) -> Iterator[tuple[StoreView, list[str]]]:
         counted = StoreView(Counted(view.session), view.rules, view.contents, view.at, view.budget)
         yield counted, statements
     database.close()
+
+
+def test_snapshots_are_those_of_the_table_and_not_of_all_that_a_run_writes(api: Api) -> None:
+    letters, other = dataset("letters", _KAFKA), dataset("default/other", _LAKE)
+    for run, outputs in (("both", [letters, _TABLE]), ("two", [_TABLE, other])):
+        api.send(
+            run_event("START", 0, run=run, job=run, inputs=[_ORDERS], outputs=outputs),
+            _sink(1, _report((0, f"{run}1", 0, 10)), run=run),
+        )
+    jobs = {job["name"]: job for job in _ask(api, 3, 4)}
+    both = {one["name"]: one["snapshots"] for one in jobs["both"]["outputs"]}
+    assert both == {"letters": [], "default/orders": ["both1"]}
+    assert jobs["both"]["exact"]
+    two = {one["name"]: one["snapshots"] for one in jobs["two"]["outputs"]}
+    assert two == {"default/orders": [], "default/other": []}
+    assert not jobs["two"]["exact"]

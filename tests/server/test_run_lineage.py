@@ -39,6 +39,24 @@ def test_a_run_tells_versions_offsets_and_snapshots(api: Api) -> None:
     assert sink["version"] == api.dataset("default/orders", _LAKE)["currentVersion"]
 
 
+def test_a_run_whose_first_report_has_several_commits_starts_with_the_first_of_them(
+    api: Api,
+) -> None:
+    orders, table = dataset("orders", _KAFKA), dataset("default/orders", _LAKE)
+    commits = [
+        {"batch": n, "offsets": {"orders": {"0": [10 * n, 10 * n + 10]}}, "snapshot": f"{n}"}
+        for n in range(3)
+    ]
+    last = {"startOffset": {"orders": {"0": 20}}, "endOffset": {"orders": {"0": 30}}}
+    report = facet(rows=30, sources=[last], commits=commits, snapshots=["0", "1", "2"])
+    api.send(
+        run_event("START", 0, run="sink", job="sink", inputs=[orders], outputs=[table]),
+        run_event("RUNNING", 1, run="sink", job="sink", headwater_progress=report),
+    )
+    (source,) = api.get(f"/runs/{run_id('sink')}/lineage")["inputs"]
+    assert source["offsets"] == {"0": {"from": 0, "to": 30}}
+
+
 def test_a_run_tells_the_runs_on_both_sides(api: Api) -> None:
     _pipeline(api)
     told = api.get(f"/runs/{run_id('sink')}/lineage")

@@ -8,10 +8,12 @@ import pytest
 from server.api import Api
 from server.events import (
     Event,
+    comes_from,
     dataset,
     dataset_event,
     facet,
     job_event,
+    lineage,
     minute,
     run_event,
     run_id,
@@ -110,6 +112,22 @@ def test_a_run_and_a_job_event_with_the_same_datasets_share_a_version(
     assert (older["createdAt"], older["latestRun"]["id"]) == (minute(1), run_id("run"))
     assert api.job("job")["currentVersion"] == newer["version"]
     assert api.run("run")["jobVersion"]["version"] == older["version"]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_an_input_that_lineage_named_before_is_part_of_the_job_version(
+    api: Api, order: tuple[int, int]
+) -> None:
+    written = dataset("b", columnLineage=lineage(x=[comes_from("a", "x")]))
+    events = [
+        run_event("START", 1, outputs=[written]),
+        run_event("COMPLETE", 2, inputs=["a"], outputs=[written]),
+    ]
+    for number in order:
+        api.send(events[number])
+    api.send(job_event(3, inputs=["a"], outputs=["b"]))
+    (version,) = _job_versions(api)
+    assert api.run("run")["jobVersion"]["version"] == version["version"]
 
 
 def _failing(table: dict[str, Any], **run_facets: Any) -> list[Event]:

@@ -1,5 +1,6 @@
 """Webhooks are called for what they are about: signed, in order, until they are answered."""
 
+import asyncio
 import hashlib
 import hmac
 import json
@@ -8,12 +9,17 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import httpx
 import pytest
 
 from headwater.cli.main import main
+from headwater.server.lineage.view import StoreViews
+from headwater.server.live.webhooks import Webhooks
+from headwater.server.store.aliases import AliasRules
 from headwater.server.store.database import open_database
 from headwater.server.store.hooks import create_hook
-from server.events import dataset, facet, run_event, run_id, schema
+from headwater.server.store.store import Store
+from server.events import as_bytes, dataset, facet, run_event, run_id, schema
 from server.process import ServerProcess
 
 
@@ -100,6 +106,37 @@ def test_changes_around_a_node_are_told(server: ServerProcess, receiver: Receive
     told = receiver.wait_for(1)
     assert told[0]["type"] == "schema.changed"
     assert "dataset:db:t" in told[0]["data"]["nodeIds"]
+
+
+async def _call_due(hooks: Webhooks) -> None:
+    async with httpx.AsyncClient() as client:
+        await hooks.call_due(client)
+
+
+def test_a_webhook_whose_node_cannot_be_looked_up_is_logged_once(
+    store_url: str, receiver: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once for each reason, however often it is tried; it neither stops nor delays the others."""
+    store = Store(store_url, AliasRules(()))
+    hooks = Webhooks(store, StoreViews(store.database, store.rules))
+    node = "datasetField:" + ":".join("a" * 601)
+    _create(store_url, "unclear", receiver.url, [], node)
+    _create(store_url, "clear", receiver.url, ["run.failed"], None)
+    for number in range(1, 9):
+        made = dataset("t", ":".join("a" * number))
+        store.ingest([store.read(as_bytes(run_event("FAIL", number, outputs=[made])))]).result()
+    receiver.refused = 0
+    for _ in range(3):
+        store.writer.change(
+            lambda commit: commit.session.run("UPDATE webhook SET claimed_until = 0")
+        )
+        asyncio.run(_call_due(hooks))
+    told = [record.getMessage() for record in caplog.records if record.name.endswith("webhooks")]
+    assert len(told) == 1, told
+    assert "unclear" in told[0]
+    assert "colons" in told[0]
+    assert len(receiver.calls) == 1
+    store.close()
 
 
 def test_webhooks_on_the_command_line(

@@ -80,6 +80,41 @@ def test_what_keeps_state_may_hold_records_from_the_beginning(api: Api) -> None:
     assert "keeps state" in sink["reason"]
 
 
+def test_state_is_bounded_by_the_watermark(api: Api) -> None:
+    node = f"dataset:{_LAKE}:default/orders"
+    api.send(run_event("START", 0, run="sink", job="sink", inputs=[_ORDERS], outputs=[_TABLE]))
+    for n in range(9):
+        report = _report(_commit(n, f"{n}", 10 * n, 10 * n + 10), watermark=minute(n), stateRows=1)
+        api.send(_sink(n + 1, report))
+
+    def start(snapshot: str, watermark: float) -> int | None:
+        told = api.get("/why", nodeId=node, snapshot=snapshot, watermark=minute(watermark))
+        (sink,) = told["writes"]
+        place = sink["offsets"]["orders"]["0"]
+        assert (place["to"], sink["stateful"]) == (10 * int(snapshot) + 10, True)
+        found: int | None = place["from"]
+        return found
+
+    # The report of batch 4 is the last whose watermark was before; its own records count.
+    assert [start("8", at) for at in (4.5, 0.5, 7.5, 99)] == [40, 0, 70, 80]
+    assert start("8", -1) is None
+    assert start("3", 99) == 30
+    assert api.status("/why", nodeId=node, snapshot="8", watermark="soon") == 400
+
+
+def test_a_commit_that_only_closes_windows_holds_what_was_read_before(api: Api) -> None:
+    closing = {"batch": 1, "snapshot": "12", "sequence": 2}
+    last = {"startOffset": {"orders": {"0": 10}}, "endOffset": {"orders": {"0": 10}}}
+    for run, commits in (("one", [_commit(0, "11", 0, 10), closing]), ("two", [closing])):
+        table = dataset(f"default/{run}", _LAKE)
+        report = facet(rows=0, sources=[last], commits=commits, snapshots=["12"], stateRows=1)
+        api.send(
+            run_event("START", 0, run=run, job=run, inputs=[_ORDERS], outputs=[table]),
+            run_event("RUNNING", 1, run=run, job=run, headwater_progress=report),
+        )
+        assert _why(api, table, "12")[0]["offsets"] == _range(None, 10)
+
+
 def test_tables_in_a_circle_are_followed_once(api: Api) -> None:
     done = facet(rows=1, sources=[], snapshots=["91"])
     for at, run in enumerate(("one", "two")):

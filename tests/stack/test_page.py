@@ -4,15 +4,19 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from page import lab
 from page.browser import axe_script, launched, opened, violations
 from page.connectors import deployed, run_through
+from page.graph import dataset_id, node
 from server.process import ServerProcess
 from stack.platform import Platform
 from stack.topics import BIG, fill
@@ -130,6 +134,32 @@ def test_the_page_shows_a_topic_its_schemas_and_messages(page: Page) -> None:
     page.get_by_text("Read version 2").click()
     expect(page.locator("pre.source").first).to_contain_text('"name": "Place"')
     assert violations(page, axe_script()) == []
+
+
+def test_a_story_leads_to_the_messages_at_its_offsets_and_these_to_what_they_reached(
+    page: Page, platform: Platform, url: str
+) -> None:
+    topic = (f"kafka://{platform.variables()['KAFKA_BOOTSTRAP_SERVERS']}", "shown-avro")
+    table = ("s3://shown", "warehouse/shown/avro")
+    offsets = {"shown-avro": {"0": [1, 2]}}
+    commit = {"batch": 7, "snapshot": "77", "sequence": 1, "offsets": offsets}
+    progress = lab.own("progress", rows=1, sources=[], snapshots=["77"], commits=[commit])
+    read, written = ({"namespace": one[0], "name": one[1]} for one in (topic, table))
+    lab.post(url, [lab.event("COMPLETE", "reader-of-shown", lab.run_id("shown"), datetime.now(UTC),
+                             inputs=(read,), outputs=(written,),
+                             headwater_progress=progress)])  # fmt: skip
+    page.goto(f"/why?node={quote(dataset_id(table), '')}")
+    page.get_by_role("link", name="Messages").click()
+    expect(page.get_by_text("Messages of partition 0 from offset 1 on")).to_be_visible()
+    expect(page.locator(".whole")).to_contain_text('"city": "Lund"')
+    page.get_by_role("link", name="What did this reach?").click()
+    expect(page.get_by_label("Offsets")).to_have_value("1")
+    expect(node(page, dataset_id(table)).locator(".stop")).to_have_text("1 snapshot")
+    page.go_back()
+    page.get_by_role("button", name="Earlier").click()
+    expect(page.locator(".whole")).to_contain_text(str(BIG))
+    page.goto(f"/pipelines/topic?node={quote(dataset_id((topic[0], 'nowhere')), '')}")
+    expect(page.get_by_text("No Kafka cluster of the server has nowhere")).to_be_visible()
 
 
 def test_the_page_runs_connectors_of_real_kafka_connect(page: Page, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import "./styles/nodes.css";
 import "./styles/edges.css";
 import "./styles/panel.css";
 import "./styles/views.css";
+import "./styles/trace.css";
 
 const client = new QueryClient({
   defaultOptions: {

@@ -92,11 +92,12 @@ class Capture:
         self._batches = Batches(
             session, self._runs, extractor, self._streams, self._parent_of, executions
         )
+        self._saves = RddSaves(self._runs, extractor, self._worker, application)
         observer = GuardedObserver(
             self._guard,
             self._streams,
             handovers,
-            RddSaves(self._runs, extractor, self._worker, application),
+            self._saves,
             on_query_over=self._query_over,
             on_session=self._session_made,
         )
@@ -160,6 +161,7 @@ class Capture:
             self._guard,
             self._take_action,
             self._query_started,
+            self._saves,
         )
 
     def part(self, name: str) -> AbstractContextManager["SparkSession"]:

@@ -42,6 +42,7 @@ class Written(Struct, frozen=True):
     snapshot: str | None = None
     sequence: int | None = None
     offsets: Mapping[str, Mapping[str, tuple[int, int]]] = {}  # that were read, of Kafka
+    latest: Mapping[str, Mapping[str, int]] = {}  # up to which offsets were read at most
 
 
 Datasets = Mapping[int, tuple[Dataset, ...]]
@@ -139,16 +140,20 @@ def batch_progress(written: Written) -> dict[str, Any]:
     """How far a batch write came, at its end: all it wrote, and the snapshot that holds it."""
     snapshots = [written.snapshot] if written.snapshot else []
     told = {} if written.sequence is None else {"sequence": written.sequence}
-    sources = [_read_of_topics(written.offsets)] if written.offsets else []
+    sources = [_read_of_topics(written)] if written.offsets or written.latest else []
     rows = written.rows or 0
     return own_facet("progress", rows=rows, snapshots=snapshots, sources=sources, **told)
 
 
-def _read_of_topics(offsets: Mapping[str, Mapping[str, tuple[int, int]]]) -> dict[str, Any]:
+def _read_of_topics(written: Written) -> dict[str, Any]:
     def edge(number: int) -> dict[str, dict[str, int]]:
-        return {t: {p: span[number] for p, span in parts.items()} for t, parts in offsets.items()}
+        return {
+            topic: {partition: span[number] for partition, span in parts.items()}
+            for topic, parts in written.offsets.items()
+        }
 
-    return {"description": "Kafka", "startOffset": edge(0), "endOffset": edge(1)}
+    told = {"description": "Kafka", "startOffset": edge(0), "endOffset": edge(1)}
+    return told | ({"latestOffset": written.latest} if written.latest else {})
 
 
 def column_lineage(

@@ -6,6 +6,7 @@ report, later ones are counted. A JVM that has ended is no fault of capture.
 """
 
 import logging
+import re
 import threading
 import traceback
 from collections import Counter
@@ -14,6 +15,9 @@ from collections.abc import Callable
 from headwater.openlineage.masking import mask_text
 
 log = logging.getLogger("headwater.capture")
+
+# What py4j says if the connection breaks during a call; an error of the JVM has a trace.
+_NO_ANSWER = re.compile(r"An error occurred while calling \S+$")
 
 
 class Guard:
@@ -59,7 +63,8 @@ def jvm_is_gone(error: BaseException) -> bool:
     chain: BaseException | None = error
     while chain is not None:
         # By its name: a client of Spark Connect has no py4j.
-        if type(chain).__name__ == "Py4JNetworkError":
+        kind = type(chain).__name__
+        if kind == "Py4JNetworkError" or (kind == "Py4JError" and _NO_ANSWER.search(str(chain))):
             return True
         chain = chain.__cause__ or chain.__context__
     return isinstance(error, ConnectionError)

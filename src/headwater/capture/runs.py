@@ -130,7 +130,7 @@ class Runs:
                 return
             for key, output in run.outputs.items():
                 run.outputs[key] = facets.with_written(output, written)
-            if written.snapshot is not None or written.offsets:
+            if written.snapshot is not None or written.offsets or written.latest:
                 run.run_facets["headwater_progress"] = facets.batch_progress(written)
 
     def beat(self) -> None:

@@ -44,12 +44,6 @@ class Job(Struct, rename="camel"):
     latest_run: Raw = Raw(b"null")
 
 
-class Dataset(Struct):
-    """A dataset, by the name under which it is shown."""
-
-    id: Name
-
-
 class JobPage(Struct):
     """A page of jobs."""
 
@@ -169,6 +163,11 @@ class Meant(Struct, rename="camel"):
     namespace: str
     label: str
     field: str | None = None
+
+    @property
+    def place(self) -> Name:
+        """The name of the job or dataset."""
+        return Name(self.namespace, self.name)
 
 
 class Resolution(Struct):

@@ -10,7 +10,6 @@ import msgspec
 from msgspec import Raw
 
 from headwater.cli.answers import (
-    Dataset,
     EventPage,
     Failure,
     FieldNode,
@@ -19,6 +18,7 @@ from headwater.cli.answers import (
     JobPage,
     ListedRun,
     ListedRunPage,
+    Meant,
     Name,
     RawGraph,
     Resolution,
@@ -31,7 +31,6 @@ T = TypeVar("T")
 N = TypeVar("N", GraphNode, FieldNode)
 
 _PAGE = 100
-_NOT_FOUND = 404
 # Names of this machine are asked directly, whatever proxy the environment names.
 _HERE: dict[str, httpx.BaseTransport | None] = {"all://127.0.0.1": None, "all://localhost": None}
 
@@ -118,13 +117,10 @@ class Client:
         given = {} if types is None else {"types": types}
         return self._get("resolve", Resolution, name=name, **given)
 
-    def job(self, node: NodeId) -> Job | None:
-        """The job of a node id, wherever its namespace ends."""
-        return self._first(node, "jobs", Job)
-
-    def dataset(self, node: NodeId) -> Dataset | None:
-        """The dataset of a node id, by the name under which it is shown."""
-        return self._first(node, "datasets", Dataset)
+    def find(self, node: NodeId) -> Meant | None:
+        """The node of a node id, by the name under which it is shown."""
+        text = f"{node.kind}:{node.whole.rest}"
+        return self._get("resolve", Resolution, name=text, exact="true").node
 
     def jobs(self, states: list[str]) -> Iterator[Job]:
         """Every job with its last runs, latest first, page by page."""
@@ -189,15 +185,6 @@ class Client:
             raise RequestRefused(self.url, response.status_code, _reason(response))
         told: dict[str, Any] = msgspec.json.decode(response.content)
         return told
-
-    def _first(self, node: NodeId, kind: str, wanted: type[T]) -> T | None:
-        for namespace, name in node.splits():
-            try:
-                return self._get(f"namespaces/{_quoted(namespace)}/{kind}/{_quoted(name)}", wanted)
-            except RequestRefused as error:
-                if error.status != _NOT_FOUND:
-                    raise
-        return None
 
     def _get(self, path: str, wanted: type[T], **params: Any) -> T:
         """Ask, and read the answer.

@@ -92,8 +92,8 @@ def _children(client: "Client", node: NodeId) -> list[str]:
     if node.kind is not NodeKind.JOB:
         return []
     try:
-        job = client.job(node)
-        found = islice(client.children(job.id), _CHILDREN + 1) if job else ()
+        job = client.find(node)
+        found = islice(client.children(job.place), _CHILDREN + 1) if job else ()
         return [escaped(one.id.name) for one in found]
     except RequestRefused:
         return []
@@ -119,10 +119,10 @@ def _columns(
     starts: list[str] = []
     if node.kind is NodeKind.FIELD:
         starts = [start if start in nodes else shown_id(client, node)]
-    elif node.kind is NodeKind.DATASET and (dataset := client.dataset(node)):
-        starts = pictures.starts_in_dataset(nodes, dataset.id)
-    elif node.kind is NodeKind.JOB and (job := client.job(node)):
-        starts = pictures.starts_of_job(nodes, job.id)
+    elif node.kind is NodeKind.DATASET and (dataset := client.find(node)):
+        starts = pictures.starts_in_dataset(nodes, dataset.place)
+    elif node.kind is NodeKind.JOB and (job := client.find(node)):
+        starts = pictures.starts_of_job(nodes, job.place)
     return pictures.ColumnPicture(starts, nodes, formulas=formulas)
 
 

@@ -6,13 +6,16 @@ from typing import Annotated, Any
 
 import typer
 
+from headwater.cli.extras import needs
 from headwater.cli.options import DEFAULT_SERVER, AsJson, Server
-from headwater.errors import UsageError
+from headwater.cli.why import App, Catalog, Master, Sql, given_plan
+from headwater.errors import PipelineExtraMissing, UsageError
 
 _OFFSETS = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
 _SHOWN = 3  # snapshots of a dataset; --json has more
 
 
+@needs(PipelineExtraMissing)
 def reached(
     topic: Annotated[
         str, typer.Argument(metavar="TOPIC", help="A topic such as topic:orders, or a node id.")
@@ -23,8 +26,15 @@ def reached(
     partition: Annotated[
         int, typer.Option("--partition", min=0, metavar="P", help="Their partition.")
     ] = 0,
+    rows: Annotated[
+        bool, typer.Option("--rows", help="Read the records, and count the rows that hold them.")
+    ] = False,
+    app: App = None,
+    sql: Sql = None,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
+    catalog: Catalog = None,
+    master: Master = "local[2]",
 ) -> None:
     """Show what records of a topic reached, in the order in which to run jobs again."""
     from headwater.cli.client import Client
@@ -41,7 +51,25 @@ def reached(
             "reached", nodeId=f"{found.kind}:{found.rest}", partition=partition,
             firstOffset=first, lastOffset=last,
         )  # fmt: skip
+    if rows or app or sql:
+        span = (str(found.rest).rpartition(":")[2], partition, first, last)
+        told["rows"] = _narrowed(told["jobs"], span, (app, sql), (server, master, catalog))
     (write_json if as_json else _write)(told)
+
+
+def _narrowed(
+    jobs: list[dict[str, Any]], span: tuple[str, int, int, int],
+    plan: tuple[str | None, str | None], opened: tuple[str, str, str | None],
+) -> list[dict[str, Any]]:  # fmt: skip
+    import msgspec
+
+    from headwater.cli.tracing import tracing
+    from headwater.trace.forward import Span, rows_reached
+
+    given = given_plan(*plan)
+    with tracing(*opened) as one:
+        found = rows_reached(one.spark, one.client, one.settings, jobs, Span(*span), given)
+    return [msgspec.to_builtins(each) for each in found]
 
 
 def _write(told: dict[str, Any]) -> None:
@@ -67,10 +95,26 @@ def _write(told: dict[str, Any]) -> None:
     write_table(
         ["STEP", "JOB", "RUNS", "STATE", "RECORDS", "OUTPUT", "SINCE (UTC)", "SNAPSHOTS"], rows
     )
+    if "rows" in told:
+        write_table(
+            ["JOB", "TABLE", "ROWS", "RECORDS", "WHY"], [_row_cells(one) for one in told["rows"]]
+        )
     for reason, jobs in _reasons(told["jobs"]).items():
         note(f"{', '.join(jobs)}: {reason}")
     if not told["complete"]:
         note("there are more runs than are followed: the list is not complete")
+
+
+def _row_cells(one: dict[str, Any]) -> list[str]:
+    count = one["rowCount"]
+    label = "unknown" if count is None else "exact" if one["exact"] else "superset"
+    return [
+        one["job"],
+        one["table"] or "-",
+        "-" if count is None else str(count),
+        label,
+        one["reason"],
+    ]
 
 
 def _runs(job: dict[str, Any]) -> str:

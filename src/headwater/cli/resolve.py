@@ -4,7 +4,7 @@ from headwater.cli.answers import Meant, Resolution
 from headwater.cli.client import Client
 from headwater.cli.output import escaped, note, unescaped
 from headwater.errors import AmbiguousName, RequestRefused, UnknownName, UsageError
-from headwater.openlineage.names import DatasetName, FieldName, JobName, NodeId, NodeKind
+from headwater.openlineage.names import JobName, NodeId, NodeKind
 
 _LISTED = 12  # candidates that an error shows
 _ALSO = 4  # others that a note shows
@@ -47,18 +47,8 @@ def resolve_job(client: Client, text: str) -> JobName:
 
 def shown_id(client: Client, node: NodeId) -> str:
     """The id under which answers show a node: a dataset may have been asked for by an alias."""
-    if node.kind is NodeKind.DATASET:
-        dataset = client.dataset(node)
-        if dataset is not None:
-            return str(DatasetName(dataset.id.namespace, dataset.id.name))
-    if node.kind is NodeKind.FIELD:
-        cut = len(node.rest)
-        while (cut := node.rest.rfind(":", 0, cut)) > 0:
-            dataset = client.dataset(NodeId(NodeKind.DATASET, node.rest[:cut], None))
-            if dataset is not None:
-                place = dataset.id
-                return str(FieldName(place.namespace, place.name, node.rest[cut + 1 :]))
-    return f"{node.kind}:{node.rest}"
+    found = client.find(node)
+    return f"{node.kind}:{node.rest}" if found is None else found.node_id
 
 
 def _meant(client: Client, text: str, types: str | None) -> Meant | None:

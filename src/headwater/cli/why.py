@@ -1,7 +1,6 @@
 """`headwater why`: where a row of a table came from."""
 
-import os
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,11 +8,25 @@ from headwater.cli.extras import needs
 from headwater.cli.options import DEFAULT_SERVER, AsJson, Server
 from headwater.errors import PipelineExtraMissing, UsageError
 
+if TYPE_CHECKING:
+    from headwater.trace.given import Given
+
 Table = Annotated[
     str, typer.Argument(metavar="TABLE", help="An Iceberg table such as default.orders.")
 ]
 Catalog = Annotated[
     str | None, typer.Option(help="Name of the Iceberg catalog.", show_default="demo_ib")
+]
+App = Annotated[
+    str | None,
+    typer.Option(
+        metavar="'FILE ARGUMENTS'",
+        help="Application that writes the table: its plan is taken, nothing is written.",
+    ),
+]
+Sql = Annotated[
+    str | None,
+    typer.Option(metavar="FILE|TEXT", help="SQL that writes the table, or the query of it."),
 ]
 Master = Annotated[str, typer.Option(envvar="SPARK_MASTER", help="Spark master.")]
 
@@ -28,6 +41,8 @@ def why(
         bool,
         typer.Option("--records", help="Read the records, and show the messages behind the row."),
     ] = False,
+    app: App = None,
+    sql: Sql = None,
     limit: Annotated[int, typer.Option(min=1, max=100, help="Rows to trace at most.")] = 3,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
@@ -35,19 +50,16 @@ def why(
     master: Master = "local[2]",
 ) -> None:
     """Show where a row came from: its snapshot, run, micro-batch, offsets and formulas."""
-    from headwater.cli.client import Client
     from headwater.cli.output import note, write_json
     from headwater.cli.story import write_story
-    from headwater.cli.tracing import trace_session
-    from headwater.pipeline.settings import Settings
-    from headwater.pipeline.tables import catalog_options, configure_catalog
+    from headwater.cli.tracing import tracing
     from headwater.trace.why import why as trace
 
-    with Client(server) as client, trace_session(master) as spark:
-        settings = Settings.read(os.environ, catalog=catalog)
-        configure_catalog(spark, settings.catalog, catalog_options(settings))
-        name = full_name(table, settings.catalog)
-        story = trace(spark, client, name, predicate, limit, settings if records else None)
+    given = given_plan(app, sql)
+    with tracing(server, master, catalog) as opened:
+        settings = opened.settings if records or given else None
+        name = opened.full_name(table)
+        story = trace(opened.spark, opened.client, name, predicate, limit, settings, given)
     (write_json if as_json else write_story)(story)
     for text in story.notes:
         note(text)
@@ -55,19 +67,13 @@ def why(
         raise typer.Exit(1)
 
 
-def full_name(table: str, catalog: str) -> str:
-    """A table's name with its catalog.
+def given_plan(app: str | None, sql: str | None) -> "Given | None":
+    """Where the plan of a table comes from, if options say.
 
     Raises: UsageError.
     """
-    from headwater.pipeline.sql import parts
+    from headwater.trace.given import Given
 
-    try:
-        found = parts(table)
-    except ValueError as error:
-        raise UsageError(str(error), hint="Name a table such as default.orders") from None
-    return ".".join(_quoted(one) for one in (found if len(found) > 2 else (catalog, *found)))
-
-
-def _quoted(part: str) -> str:
-    return part if part.replace("_", "a").isalnum() else "`" + part.replace("`", "``") + "`"
+    if app and sql:
+        raise UsageError("--app and --sql exclude each other", hint="Give the one that writes it")
+    return Given(app or "", sql or "") if app or sql else None

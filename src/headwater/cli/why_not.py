@@ -1,6 +1,5 @@
 """`headwater why-not`: where a record of a topic went."""
 
-import os
 import re
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +7,7 @@ import typer
 
 from headwater.cli.extras import needs
 from headwater.cli.options import DEFAULT_SERVER, AsJson, Server
-from headwater.cli.why import Catalog, Master, Table, full_name
+from headwater.cli.why import Catalog, Master, Table
 from headwater.errors import PipelineExtraMissing, UsageError
 
 if TYPE_CHECKING:
@@ -31,18 +30,14 @@ def why_not(
     master: Master = "local[2]",
 ) -> None:
     """Show whether a record of a topic reached a table, or which step dropped it."""
-    from headwater.cli.client import Client
     from headwater.cli.output import note, write_json
-    from headwater.cli.tracing import trace_session
-    from headwater.pipeline.settings import Settings
-    from headwater.pipeline.tables import catalog_options, configure_catalog
+    from headwater.cli.tracing import tracing
     from headwater.trace.why_not import why_not as trace
 
     wanted = _record(record)
-    with Client(server) as client, trace_session(master) as spark:
-        settings = Settings.read(os.environ, catalog=catalog)
-        configure_catalog(spark, settings.catalog, catalog_options(settings))
-        told = trace(spark, client, settings, full_name(table, settings.catalog), wanted)
+    with tracing(server, master, catalog) as opened:
+        name = opened.full_name(table)
+        told = trace(opened.spark, opened.client, opened.settings, name, wanted)
     (write_json if as_json else _write)(told)
     for text in told.notes:
         note(text)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.cimpl import NewTopic
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -52,7 +53,11 @@ def read_stream(
 
 
 def read_range(
-    spark: SparkSession, bootstrap: str, topic: str, ranges: Mapping[int, tuple[int, int]]
+    spark: SparkSession,
+    bootstrap: str,
+    topic: str,
+    ranges: Mapping[int, tuple[int, int]],
+    options: Mapping[str, str] | None = None,
 ) -> DataFrame:
     """Records of a topic: by partition from the first offset up to the last, not included."""
     ends = ({topic: {str(part): one[side] for part, one in ranges.items()}} for side in (0, 1))
@@ -65,7 +70,7 @@ def read_range(
     )
     for side, offsets in zip(("starting", "ending"), ends, strict=True):
         reader = reader.option(f"{side}Offsets", json.dumps(offsets))
-    return reader.load()
+    return reader.options(**(options or {})).load()
 
 
 def write_stream(records: DataFrame, bootstrap: str) -> DataStreamWriter:
@@ -95,6 +100,26 @@ def held_offsets(bootstrap: str, topic: str) -> dict[int, tuple[int, int]]:
     # Asked for by name, a topic that is not there might be made.
     known = topic in admin.list_topics(timeout=_WAIT_S).topics
     return _ends(bootstrap, topic) if known else {}
+
+
+def first_since(bootstrap: str, topic: str, at_ms: int) -> dict[int, int]:
+    """The offset of the first record of a time or later, by partition, where there is one."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "headwater-offsets"})
+    try:
+        numbers = consumer.list_topics(topic, timeout=_WAIT_S).topics[topic].partitions
+        wanted = [TopicPartition(topic, number, at_ms) for number in numbers]
+        found = consumer.offsets_for_times(wanted, timeout=_WAIT_S)
+        return {one.partition: one.offset for one in found if one.offset >= 0}
+    finally:
+        consumer.close()
+
+
+def is_compacted(bootstrap: str, topic: str) -> bool:
+    """Whether a topic keeps the last record of each key only."""
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    found = admin.describe_configs([resource], request_timeout=_WAIT_S)[resource].result()
+    return "compact" in str(found["cleanup.policy"].value)
 
 
 def _ends(bootstrap: str, topic: str) -> dict[int, tuple[int, int]]:

@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Callable
+from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from litestar import Request
@@ -13,7 +15,7 @@ from headwater.server.ingest.lane import Lane
 from headwater.server.lineage.view import StoreViews
 from headwater.server.live.feed import Live, Watchers
 from headwater.server.settings import Settings
-from headwater.server.store.database import Session
+from headwater.server.store.commit import Commit
 from headwater.server.store.keys import note
 from headwater.server.store.store import Store
 from headwater.server.topics.topics import Topics
@@ -42,10 +44,19 @@ class Service:
         lane: Lane,
     ) -> None:
         self.store, self.settings, self.open_view = store, settings, views.open_view
+        self._views = views
         self.live, self.topics, self.lane = live, topics, lane
         self.authenticator = authenticator
         self.watchers = Watchers(settings.max_streams)
         self.clusters = clusters  # None where the server was told of none
+
+    def limited_to(self, key: Key | None) -> "Service":
+        """The same server to a handler that answers a key: what it reads is what the key covers."""
+        if key is None or not key.is_limited:
+            return self
+        limited = copy(self)
+        limited.open_view = partial(self._views.open_view, namespaces=key.namespaces)
+        return limited
 
     def change(self, how: Callable[..., Any], *names: Any, **texts: Any) -> Any:
         """Make a change of `store.changes`, wait until it is on disk, and give its result.
@@ -61,16 +72,16 @@ class Service:
         """Make a change that takes something away, and its audit row in the same commit."""
         change, audited = self._masked(how, names, {}), self._audited(request)
 
-        def work(session: Session, unit: Any) -> None:
-            change(session, unit)
-            note(session, *audited)
+        def work(commit: Commit) -> None:
+            change(commit)
+            note(commit.session, *audited)
 
         self.store.writer.change(work).result()
 
     async def audit(self, request: Request[Any, Any, Any]) -> None:
         """Write down a request, before it is passed on to another service."""
         audited = self._audited(request)
-        work = self.store.writer.change(lambda session, _: note(session, *audited))
+        work = self.store.writer.change(lambda commit: note(commit.session, *audited))
         await asyncio.wrap_future(work)
 
     def _masked(
@@ -79,7 +90,7 @@ class Service:
         scrubber = self.store.scrubber
         named = [scrubber.name(name) if isinstance(name, str) else name for name in names]
         told = {key: scrubber.value(text) for key, text in texts.items()}
-        return lambda session, unit: how(session, unit, *named, **told)
+        return lambda commit: how(commit, *named, **told)
 
     def _audited(self, request: Request[Any, Any, Any]) -> tuple[str, str, str, str]:
         """Who asked what, as the audit log keeps it."""

@@ -74,10 +74,10 @@ class IcebergTable:
         self.node = DatasetName(*location(str(table.location())).key)
         self.columns: list[str] = spark.table(sql.quoted(name)).columns
 
-    def frame(self) -> DataFrame:
-        """The rows with what tells their snapshots."""
+    def frame(self, *more: str) -> DataFrame:
+        """The rows with what tells their snapshots, and other columns of metadata."""
         metadata = [_FILE] + ([_SEQUENCE, _ROW_ID] if self.format_version >= _V3 else [])
-        return self._read(sql.quoted(self.name)).select("*", *metadata)
+        return self._read(sql.quoted(self.name)).select("*", *metadata, *more)
 
     def matching(self, condition: Column, text: str, most: int) -> tuple[list[TracedRow], int]:
         """Some rows that a predicate holds for, and how many there are.

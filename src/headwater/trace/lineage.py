@@ -32,14 +32,20 @@ class Lineage:
         self.server = server
         self.notes: dict[str, None] = {}
         self.is_up = True
-        self._writes: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        self._writes: dict[tuple[str, str, str | None], list[dict[str, Any]]] = {}
 
-    def writes(self, table: DatasetName, snapshot: str) -> list[dict[str, Any]]:
-        """The runs behind a snapshot, the one that made it first; none if nobody reported it."""
-        key = (str(table), snapshot)
+    def writes(
+        self, table: DatasetName, snapshot: str, watermark: str | None = None
+    ) -> list[dict[str, Any]]:
+        """The runs behind a snapshot, the one that made it first; none if nobody reported it.
+
+        With a watermark, what keeps state is followed no further back than that allows.
+        """
+        key = (str(table), snapshot, watermark)
         if key not in self._writes:
+            bound = {"watermark": watermark} if watermark else {}
             told = self._ask("why", f"snapshot {snapshot} of {table.name}",
-                             nodeId=str(table), snapshot=snapshot)  # fmt: skip
+                             nodeId=str(table), snapshot=snapshot, **bound)  # fmt: skip
             writes = told["writes"] if told else []
             # A key with namespaces may not see the run that made the snapshot.
             is_whole = bool(writes) and writes[0]["output"].get("snapshot") == snapshot

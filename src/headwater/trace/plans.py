@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from headwater.errors import RegistryRefused
+from headwater.pipeline import sql
 from headwater.pipeline.decoding import decoded
 from headwater.pipeline.formats.converters import Decoder, Ids, decoder_for
 from headwater.pipeline.jobs import iceberg_ingestion, lineage_archive, supplier_stats
@@ -46,14 +47,29 @@ class TablePlan(NamedTuple):
     grouped: Step
 
 
-def stream_plan(job: str) -> StreamPlan | None:
-    """How a streaming job makes rows, by its name in lineage."""
-    return _STREAMS.get(job)
+def stream_plan(job: str, table: str) -> StreamPlan | None:
+    """How a streaming job makes rows of a table, by its name in lineage.
+
+    Another job may have the same name in another namespace: the table must be the job's as well.
+    """
+    found = _STREAMS.get(job)
+    return found if found and _is_named(table, found.table) else None
 
 
-def table_plan(job: str) -> TablePlan | None:
-    """How a batch job makes rows, by the name in lineage of one of its writes."""
-    return _TABLES.get(job.partition(".")[0])
+def table_plan(job: str, table: str) -> TablePlan | None:
+    """How a batch job makes rows of a table, by the name in lineage of one of its writes."""
+    found = _TABLES.get(job.partition(".")[0])
+    return found if found and _is_named(table, found.table) else None
+
+
+def plans_named(job: str) -> StreamPlan | TablePlan | None:
+    """How a job makes rows, by its name in lineage; its table is still to be compared."""
+    return _STREAMS.get(job) or _TABLES.get(job.partition(".")[0])
+
+
+def _is_named(table: str, name: str) -> bool:
+    """Whether a table's name with its catalog ends with a name without."""
+    return sql.parts(table)[1:] == sql.parts(name)
 
 
 def placed(records: DataFrame) -> DataFrame:

@@ -1,6 +1,5 @@
 """The exact records behind rows: jobs evaluated again over the offsets of a commit alone."""
 
-from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import Any
 
@@ -9,26 +8,70 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from headwater.errors import HeadwaterError
-from headwater.pipeline import kafka, sql
+from headwater.errors import DryRunError, HeadwaterError
+from headwater.pipeline import sql
 from headwater.pipeline.settings import Settings
+from headwater.trace.derivation import MOST, Derived, is_comparable
+from headwater.trace.given import PLACE, GivenPlan
 from headwater.trace.iceberg import IcebergTable, TracedRow
 from headwater.trace.lineage import Lineage
 from headwater.trace.plans import StreamPlan, TablePlan, rows_of, stream_plan, table_plan
 from headwater.trace.predicate import reason_of
+from headwater.trace.ranges import held, merged, spans_of
 from headwater.trace.shapes import Record, Records, SourceRow
 from headwater.trace.values import shown
 
-MOST_ROWS = 1_000  # of a source table that are followed for one row
 _NUMBER = "_number"
-Ranges = dict[int, tuple[int, int]]
 
 
 class RecordFinder:
     """Finds the records of rows, with a session and the services of the pipeline."""
 
-    def __init__(self, spark: SparkSession, settings: Settings, lineage: Lineage) -> None:
+    def __init__(
+        self, spark: SparkSession, settings: Settings, lineage: Lineage,
+        given: GivenPlan | None = None,
+    ) -> None:  # fmt: skip
         self._spark, self._settings, self._lineage = spark, settings, lineage
+        self._given = given
+
+    def find_given(self, table: IcebergTable, rows: list[TracedRow]) -> list[Records]:
+        """The records of each row by the plan that was given, if one was."""
+        if self._given is None:
+            return self.find(table, rows)
+        columns = self._spark.table(sql.quoted(table.name)).schema
+        found = []
+        for row in rows:
+            write = self._write(table, row)
+            if write is None:
+                found.append(_unknown("no run has reported the snapshot that wrote the row"))
+            else:
+                found.append(self._guarded(self._by_plan, table, row, write, columns))
+        return found
+
+    def _by_plan(
+        self, table: IcebergTable, row: TracedRow, write: dict[str, Any], columns: T.StructType
+    ) -> Records:
+        assert self._given is not None  # noqa: S101 (asked with a plan only)
+        if write.get("stateful") and row.snapshot_id:
+            bound = self._given.watermark_of(table, row.row)
+            write = self._lineage.writes(table.node, row.snapshot_id, bound)[0]
+        over = self._given.over(table, write)
+        derived = over.derivation.of(row.row, columns)
+        records, sources = list[Record](), list[SourceRow]()
+        doubts = [*(f"rows of {name} are not followed" for name in over.missing), *over.doubts]
+        for name, rows in derived.rows.items():
+            if name not in over.tables:
+                records += [Record(*(one[place] for place in PLACE)) for one in rows]
+                continue
+            read = over.tables[name]
+            located = read.located(rows)
+            told = self.find(read, located)
+            doubts += dict.fromkeys(one.reason for one in told if not one.exact)
+            sources += [
+                SourceRow(shown(one.row), one.snapshot_id, each.records, read.name)
+                for one, each in zip(located, told, strict=True)
+            ]
+        return _by_plan(derived, records, sources, doubts, write, row)
 
     def find(self, table: IcebergTable, rows: list[TracedRow]) -> list[Records]:
         """The records of each row; what cannot be found says why."""
@@ -38,9 +81,9 @@ class RecordFinder:
             write = self._write(table, row)
             if write is None:
                 found[number] = _unknown("no run has reported the snapshot that wrote the row")
-            elif stream_plan(write["name"]) and write["offsets"]:
+            elif stream_plan(write["name"], table.name) and write["offsets"]:
                 streams.setdefault(write["name"], []).append(number)
-            elif plan := table_plan(write["name"]):
+            elif plan := table_plan(write["name"], table.name):
                 found[number] = self._guarded(self._of_table, row, plan, write)
             else:
                 found[number] = _unknown(
@@ -48,7 +91,7 @@ class RecordFinder:
                 )
         for job, numbers in streams.items():
             chosen = [rows[number] for number in numbers]
-            stream = stream_plan(job)
+            stream = stream_plan(job, table.name)
             told = self._guarded(self._of_stream, table, chosen, stream)
             found |= zip(numbers, told if isinstance(told, list) else [told] * len(numbers),
                          strict=True)  # fmt: skip
@@ -58,6 +101,8 @@ class RecordFinder:
         """What a step finds; Spark's or a service's error is the reason of an answer without."""
         try:
             return work(*given)
+        except DryRunError:
+            raise
         except HeadwaterError as error:
             return _unknown(error.message)
         except PySparkException as error:
@@ -71,32 +116,31 @@ class RecordFinder:
         self, table: IcebergTable, rows: list[TracedRow], plan: StreamPlan
     ) -> list[Records]:
         writes = [self._write(table, row) or {} for row in rows]
-        spans = [_spans(write) for write in writes]
+        spans = [spans_of(write) for write in writes]
         bootstrap = self._settings.need("bootstrap", "Kafka")
         candidates: list[list[Record]] = [[] for _ in rows]
-        first: dict[str, dict[int, int]] = {}
+        doubts: list[dict[str, None]] = [{} for _ in rows]
         for topic in dict.fromkeys(topic for one in spans for topic in one):
-            first[topic] = kafka.first_offsets(bootstrap, topic)
-            ranges = _held(_merged(one.get(topic, {}) for one in spans), first[topic])
-            if not ranges:
+            ranges = merged(one.get(topic, {}) for one in spans)
+            at = max(str(write["at"]) for write in writes)
+            left = held(self._spark, bootstrap, topic, ranges, at)
+            for number, own in enumerate(spans):
+                doubts[number] |= dict.fromkeys(left.doubts if topic in own else ())
+            if left.records is None:
                 continue
-            records = kafka.read_range(self._spark, bootstrap, topic, ranges)
-            made = rows_of(records, plan.operators(self._settings, topic))
+            made = rows_of(left.records, plan.operators(self._settings, topic))
             for number, place in self._equal(table, rows, made):
                 span = spans[number].get(topic, {}).get(place.partition)
                 if span and span[0] <= place.offset < span[1]:
                     candidates[number].append(place)
-        return [
-            _judged(candidates[n], _removed(spans[n], first), writes[n], row)
-            for n, row in enumerate(rows)
-        ]
+        return [_judged(candidates[n], [*doubts[n]], writes[n], row) for n, row in enumerate(rows)]
 
     def _equal(
         self, table: IcebergTable, rows: list[TracedRow], made: DataFrame
     ) -> list[tuple[int, Record]]:
         """Which of the rows each made row equals, with the place of its record."""
         schema = self._spark.table(sql.quoted(table.name)).schema
-        fields = [f for f in schema.fields if f.name in made.columns and _is_comparable(f.dataType)]
+        fields = [f for f in schema.fields if f.name in made.columns and is_comparable(f.dataType)]
         numbered = T.StructType([T.StructField(_NUMBER, T.IntegerType()), *fields])
         values = [(n, *(row.row[f.name] for f in fields)) for n, row in enumerate(rows)]
         wanted = F.broadcast(self._spark.createDataFrame(values, numbered))
@@ -119,11 +163,11 @@ class RecordFinder:
             return _unknown(f"the snapshot {version} of {plan.source}, which it read, has expired")
         grouped = group_of(plan, read.frame(), row.row)
         again = plan.grouped(grouped).collect()
-        chosen = grouped.limit(MOST_ROWS + 1).collect()
-        sources = read.located(chosen[:MOST_ROWS])
+        chosen = grouped.limit(MOST + 1).collect()
+        sources = read.located(chosen[:MOST])
         told = self.find(read, sources)
         is_same = [tuple(one) for one in again] == [tuple(row.row)]
-        count = len(chosen) if len(chosen) <= MOST_ROWS else grouped.count()
+        count = len(chosen) if len(chosen) <= MOST else grouped.count()
         return _grouped(plan, version, sources, told, count, is_same=is_same)
 
 
@@ -133,6 +177,36 @@ def group_of(plan: TablePlan, frame: DataFrame, row: Row) -> DataFrame:
         frame = operator.step(frame)
     own = (key.eqNullSafe(F.lit(row[name])) for name, key in plan.keys().items())
     return frame.where(reduce(lambda left, right: left & right, own))
+
+
+def _by_plan(
+    derived: Derived, records: list[Record], sources: list[SourceRow], doubts: list[str],
+    write: dict[str, Any], row: TracedRow,
+) -> Records:  # fmt: skip
+    """The answer that a given plan leads to."""
+    reasons = [derived.reason, *doubts]
+    if write.get("stateful") and _begins_anywhere(write):
+        reasons.append("the stream keeps state, and where it began to read is not known")
+    is_certain = write.get("exact") or write.get("stateful")
+    if not is_certain or row.reason:
+        reasons.append(str(row.reason or write.get("reason")))
+    is_exact = derived.exact and len(reasons) == 1
+    tables = [*dict.fromkeys(str(one.table) for one in sources)]
+    return Records(
+        is_exact, derived.complete and not doubts, "; ".join(reasons), sorted_records(records),
+        ", ".join(tables) or None, sources, len(sources),
+    )  # fmt: skip
+
+
+def _begins_anywhere(write: dict[str, Any]) -> bool:
+    """Whether some partition was read from an offset that is not known."""
+    parts = (part for topic in (write.get("offsets") or {}).values() for part in topic.values())
+    return any(part["from"] is None for part in parts)
+
+
+def sorted_records(records: list[Record]) -> list[Record]:
+    """Records in the order of their topics."""
+    return sorted(records, key=lambda one: (one.topic, one.partition, one.offset))
 
 
 def _grouped(
@@ -157,10 +231,11 @@ def _grouped(
     return Records(is_complete and not doubts, is_complete, reason, [], plan.source, rows, count)
 
 
-def _judged(found: list[Record], removed: int, write: dict[str, Any], row: TracedRow) -> Records:
-    if removed:
-        text = f"retention has removed {removed} of the records that the batch read"
-        return Records(False, False, text, found)
+def _judged(
+    found: list[Record], doubts: list[str], write: dict[str, Any], row: TracedRow
+) -> Records:
+    if doubts:
+        return Records(False, False, "; ".join(doubts), found)
     if not found:
         return _unknown("no record of the batch gives this row: the job has changed since")
     if len(found) > 1:
@@ -172,42 +247,3 @@ def _judged(found: list[Record], removed: int, write: dict[str, Any], row: Trace
 
 def _unknown(reason: str) -> Records:
     return Records(False, False, reason)
-
-
-def _spans(write: dict[str, Any]) -> dict[str, Ranges]:
-    """What a run read, by topic and partition."""
-    return {
-        topic: {int(n): (one["from"] or 0, one["to"]) for n, one in parts.items() if one["to"]}
-        for topic, parts in (write.get("offsets") or {}).items()
-    }
-
-
-def _merged(all_: Iterable[Ranges]) -> Ranges:
-    found: Ranges = {}
-    for ranges in all_:
-        for part, (start, end) in ranges.items():
-            known = found.get(part, (start, end))
-            found[part] = (min(known[0], start), max(known[1], end))
-    return found
-
-
-def _held(ranges: Ranges, first: Mapping[int, int]) -> Ranges:
-    """What a topic still has of some ranges."""
-    held = {part: (max(one[0], first.get(part, 0)), one[1]) for part, one in ranges.items()}
-    return {part: one for part, one in held.items() if one[0] < one[1]}
-
-
-def _removed(spans: dict[str, Ranges], first: dict[str, dict[int, int]]) -> int:
-    return sum(
-        max(0, min(end, first[topic].get(part, 0)) - start)
-        for topic, ranges in spans.items()
-        for part, (start, end) in ranges.items()
-    )
-
-
-def _is_comparable(kind: T.DataType) -> bool:
-    if isinstance(kind, T.StructType):
-        return all(_is_comparable(field.dataType) for field in kind.fields)
-    if isinstance(kind, T.ArrayType):
-        return _is_comparable(kind.elementType)
-    return not isinstance(kind, T.MapType | T.VariantType)

@@ -32,6 +32,7 @@ class SourceRow(Struct, rename="camel"):
     values: dict[str, Any]
     snapshot: str | None
     records: list[Record]
+    table: str | None = None
 
 
 class Records(Struct, rename="camel"):

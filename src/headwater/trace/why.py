@@ -6,6 +6,7 @@ from pyspark.sql import SparkSession
 
 from headwater.errors import RowMissing
 from headwater.pipeline.settings import Settings
+from headwater.trace.given import Given, GivenPlan
 from headwater.trace.iceberg import IcebergTable, TracedRow
 from headwater.trace.lineage import Lineage, Server
 from headwater.trace.messages import add_messages
@@ -19,19 +20,21 @@ _NOT_REPORTED = "no run has reported the snapshot"
 
 def why(
     spark: SparkSession, server: Server, table: str, predicate: str, most: int,
-    settings: Settings | None = None,
+    settings: Settings | None = None, given: Given | None = None,
 ) -> Story:  # fmt: skip
     """The story of some rows of a table (`catalog.namespace.table`).
 
-    It comes from metadata alone, unless settings tell where to read records.
+    It comes from metadata alone, unless settings tell where to read records. How the table is
+    written is known of the pipeline's own jobs; of others, an application or SQL may be given.
 
-    Raises: TableUnknown, BadPredicate, RowMissing.
+    Raises: TableUnknown, BadPredicate, RowMissing, DryRunError.
     """
     found, rows, count = find_rows(spark, table, predicate, most)
     lineage = Lineage(server)
     stories = [row_story(found, lineage, row) for row in rows]
     if settings is not None:
-        records = RecordFinder(spark, settings, lineage).find(found, rows)
+        plan = GivenPlan(spark, given) if given else None
+        records = RecordFinder(spark, settings, lineage, plan).find_given(found, rows)
         add_messages(lineage, records, settings.bootstrap)
         for story, one in zip(stories, records, strict=True):
             story.records = one

@@ -28,10 +28,15 @@ from headwater.trace.plans import (
     table_plan,
 )
 from headwater.trace.predicate import reason_of
+from headwater.trace.ranges import MADE_AGAIN
 from headwater.trace.shapes import Record, Records
 from headwater.trace.values import shown
 
 _DEAD_LETTERS = ".dead-letters"
+_NO_RECORD = (
+    "there is no record at the offset: log compaction has removed it, or it marks the end of a "
+    "transaction"
+)
 
 
 class Outcome(Struct, rename="camel"):
@@ -61,6 +66,8 @@ def why_not(
     lineage = Lineage(server)
     found = _Search(spark, settings, lineage, record).into(IcebergTable(spark, table))
     add_messages(lineage, [Records(True, True, "", [record])], settings.bootstrap)
+    if found.outcome != "written" and record.message is None:
+        found.row = None  # it is what the message says, and nobody may look at that
     found.notes, found.complete = [*lineage.notes], lineage.is_up
     return found
 
@@ -90,7 +97,7 @@ class _Search:
             return told
         current = table.current
         writes = self._lineage.writes(table.node, current) if current else []
-        plan = table_plan(writes[0]["name"]) if writes else None
+        plan = table_plan(writes[0]["name"], table.name) if writes else None
         if plan is not None:
             return self._through_table(table, plan, writes[0])
         return self._through_stream(table)
@@ -104,14 +111,24 @@ class _Search:
         output = next(one for one in reader["outputs"] if one["nodeId"] == str(table.node))
         snapshots = output.get("snapshots") or []
         told.snapshot = snapshots[0] if len(snapshots) == 1 else None
-        plan = stream_plan(reader["name"])
+        plan = stream_plan(reader["name"], table.name)
         if self._is_removed():
             told.outcome, told.reason = "removed", "retention has removed it after it was read"
+        elif gone := self._is_another(table, told.snapshot):
+            told.outcome, told.reason = gone
         elif plan is not None:
             self._evaluate(told, table, plan.operators(self._settings, self._record.topic))
         elif not self._letters() or not self._is_dropped_early(told):
             told.reason = f"it was read; how {reader['name']} computes rows is not known here"
         return told
+
+    def _is_another(self, table: IcebergTable, snapshot: str | None) -> tuple[str, str] | None:
+        """What to say if the offset holds no record any more, or not the one that was read."""
+        found = self._raw().select(F.unix_millis("timestamp")).collect()
+        if not found:
+            return "removed", _NO_RECORD
+        made = table.snapshot(snapshot) if snapshot else None
+        return ("unknown", MADE_AGAIN) if made and found[0][0] > made.at_ms else None
 
     def _is_dropped_early(self, told: Outcome) -> bool:
         """Whether a sink of the pipeline drops the record before it makes a row of it."""
@@ -128,13 +145,17 @@ class _Search:
     def _unread(self, table: IcebergTable) -> Outcome:
         told = self._outcome(table, "not read", "no run that writes the table has reported it read")
         behind = [job["name"] for job in self._jobs if _holds(job, table)]
-        if behind or not self._lineage.is_up:
-            told.outcome = "unknown"
-            told.reason = (
+        unknown = None
+        if behind:
+            unknown = (
                 f"{behind[0]} has read what came of it: how it computes rows is not known here"
-                if behind
-                else "without the server it is not known who has read it"
             )
+        elif not self._lineage.is_up:
+            unknown = "without the server it is not known who has read it"
+        elif table.current and not self._lineage.writes(table.node, table.current):
+            unknown = f"no run has reported the snapshot {table.current}: it may hold the record"
+        if unknown:
+            told.outcome, told.reason = "unknown", unknown
             return told
         states = self._lineage.writers(table.node)
         if states:
@@ -232,8 +253,12 @@ class _Search:
         keys = [key.alias(name) for name, key in plan.keys().items()]
         group = frame.where(mine).select(*keys).collect()[0]
         rows = table.frame().where(_equals(group)).limit(1).collect()
+        if not rows:
+            told.outcome = "overwritten"
+            told.reason = "its group was written, and has been deleted or changed since"
+            return
         told.outcome, told.reason = "written", "it is one of the rows of its group"
-        told.row = shown(Row(*table.columns)(*rows[0][: len(table.columns)])) if rows else None
+        told.row = shown(Row(*table.columns)(*rows[0][: len(table.columns)]))
 
     def _raw(self) -> DataFrame:
         one = {self._record.partition: (self._record.offset, self._record.offset + 1)}

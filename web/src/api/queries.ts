@@ -78,6 +78,28 @@ export const versionsQuery = (name: Name) =>
       get<{ versions: DatasetVersion[] }>(`${under("datasets", name)}/versions`, {}, signal),
   });
 
+export interface Snapshot {
+  id: string;
+  at: string;
+  runId: string;
+}
+
+export const snapshotsQuery = (name: Name) =>
+  queryOptions({
+    queryKey: ["snapshots", name.namespace, name.name],
+    queryFn: ({ signal }) =>
+      get<{ snapshots: Snapshot[] }>(`${under("datasets", name)}/snapshots`, {}, signal),
+    refetchInterval: 10_000,
+  });
+
+/** How the columns of a dataset were computed at a moment. */
+export const formulasQuery = (nodeId: string, asOf: string | null) =>
+  queryOptions({
+    queryKey: ["formulas", nodeId, asOf],
+    queryFn: ({ signal }) =>
+      get<ColumnLineage>("/column-lineage", { nodeId, depth: 1, detail: true, asOf }, signal),
+  });
+
 export const runsQuery = (name: Name, limit = 30) =>
   queryOptions({
     queryKey: ["runs", name.namespace, name.name, limit],

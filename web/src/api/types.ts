@@ -153,3 +153,41 @@ export interface LineageEvent {
   inputs?: (Name & { facets?: Facets })[];
   outputs?: (Name & { facets?: Facets })[];
 }
+
+export interface ReachedRun {
+  runId: string;
+  state: string;
+  since: string;
+  firstBatch: number | null;
+  lastBatch: number | null;
+  exact: boolean;
+  reason: string | null;
+}
+
+/** What a key may not see of a dataset is left out. */
+export interface ReachedOutput {
+  nodeId: string;
+  namespace: string;
+  name: string;
+  since?: string;
+  snapshots?: string[];
+  snapshotCount?: number;
+}
+
+export interface ReachedJob {
+  nodeId: string;
+  namespace: string;
+  name: string;
+  step: number;
+  exact: boolean;
+  runCount: number;
+  runs: ReachedRun[];
+  /** The datasets by which the records came to it. */
+  inputs?: (Name & { nodeId: string })[];
+  outputs: ReachedOutput[];
+}
+
+export interface Reached {
+  complete: boolean;
+  jobs: ReachedJob[];
+}

@@ -1,7 +1,7 @@
 // Columns: where each comes from, what it feeds, and what happened to it on the way.
 import { datasetId, fieldId, jobId } from "../api/names";
 import type { ColumnInput, ColumnLineage, Name, Transformation } from "../api/types";
-import type { DatasetNode, Graph, GraphEdge, JobNode } from "./model";
+import { bareDataset, bareJob, type Graph, type GraphEdge } from "./model";
 import { linksOf, reach } from "./walk";
 
 export type Deed =
@@ -148,7 +148,7 @@ export function withPath(graph: Graph, columns: ColumnGraph, lit: Lit): Graph {
   const link = (edge: GraphEdge) => edges.set(`${edge.from}\n${edge.to}`, edge);
   for (const id of lit.columns.keys()) {
     const column = columns.columns.get(id);
-    if (column && !nodes.has(column.dataset)) nodes.set(column.dataset, bareDataset(column));
+    if (column && !nodes.has(column.dataset)) nodes.set(column.dataset, bare(column));
   }
   for (const { from, to, job, jobName } of lit.edges) {
     const origin = columns.columns.get(from)?.dataset;
@@ -161,23 +161,5 @@ export function withPath(graph: Graph, columns: ColumnGraph, lit: Lit): Graph {
   return { nodes, edges: [...edges.values()] };
 }
 
-function bareDataset({ dataset, namespace, datasetName: name }: Column): DatasetNode {
-  const id = { namespace, name };
-  const data = { id, ...id, fields: [], tags: [], description: null, updatedAt: "" };
-  return { kind: "dataset", id: dataset, data };
-}
-
-function bareJob(id: string, name: Name): JobNode {
-  const data = {
-    id: name,
-    ...name,
-    type: "BATCH" as const,
-    simpleName: name.name,
-    parentJobName: null,
-    updatedAt: "",
-    description: null,
-    location: null,
-    latestRun: null,
-  };
-  return { kind: "job", id, data };
-}
+const bare = ({ dataset, namespace, datasetName }: Column) =>
+  bareDataset(dataset, { namespace, name: datasetName });

@@ -1,5 +1,5 @@
 // The graph as the page thinks of it: nodes by id, and edges between them.
-import type { DatasetData, JobData, Lineage, LineageNode } from "../api/types";
+import type { DatasetData, JobData, Lineage, LineageNode, Name } from "../api/types";
 
 export interface DatasetNode {
   kind: "dataset";
@@ -88,4 +88,26 @@ export function merge(first: Graph, second: Graph): Graph {
   const edges = new Map(second.edges.map((edge) => [edgeKey(edge.from, edge.to), edge]));
   for (const edge of first.edges) edges.set(edgeKey(edge.from, edge.to), edge);
   return { nodes: new Map([...second.nodes, ...first.nodes]), edges: [...edges.values()] };
+}
+
+/** A dataset of which only the name is known. */
+export function bareDataset(id: string, name: Name): DatasetNode {
+  const data = { id: name, ...name, fields: [], tags: [], description: null, updatedAt: "" };
+  return { kind: "dataset", id, data };
+}
+
+/** A job of which only the name is known. */
+export function bareJob(id: string, name: Name): JobNode {
+  const data = {
+    id: name,
+    ...name,
+    type: "BATCH" as const,
+    simpleName: name.name,
+    parentJobName: null,
+    updatedAt: "",
+    description: null,
+    location: null,
+    latestRun: null,
+  };
+  return { kind: "job", id, data };
 }

@@ -1,8 +1,17 @@
 package headwater;
 
 import java.util.Map;
-import java.util.UUID;
+import java.util.Properties;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
+import org.apache.spark.SparkContext;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.scheduler.ActiveJob;
+import org.apache.spark.scheduler.JobFailed;
+import org.apache.spark.scheduler.ResultStage;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerJobEnd;
+import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
@@ -18,7 +27,7 @@ public class Listeners {
     /** What waits for Python; plans are large, so that there is an end to it. */
     public static final LinkedBlockingQueue SEEN = new LinkedBlockingQueue(2000);
 
-    /** The end of a batch action, or the start of a streaming query. */
+    /** The end of a batch action, the start of a streaming query, or either of an RDD's save. */
     public static class Seen {
         private final Object subject;
         private final long duration;
@@ -35,6 +44,10 @@ public class Listeners {
             return this.subject instanceof QueryExecution;
         }
 
+        public boolean isSave() {
+            return this.subject instanceof Save;
+        }
+
         public Object subject() {
             return this.subject;
         }
@@ -49,6 +62,63 @@ public class Listeners {
 
         public long age() {
             return System.nanoTime() - this.at;
+        }
+    }
+
+    /** An RDD whose records are written into files, with the function that writes them. */
+    public static class Save {
+        private final RDD rdd;
+        private final Object function;
+
+        public Save(RDD rdd, Object function) {
+            this.rdd = rdd;
+            this.function = function;
+        }
+
+        public RDD rdd() {
+            return this.rdd;
+        }
+
+        public Object function() {
+            return this.function;
+        }
+    }
+
+    /** Finds saves among the jobs of a context. Spark asks it nothing of stages and tasks. */
+    public static class Jobs extends SparkListener {
+        private static final String WRITER = "org.apache.spark.internal.io.SparkHadoopWriter";
+        private final ConcurrentHashMap saves = new ConcurrentHashMap();
+
+        public void onJobStart(SparkListenerJobStart event) {
+            try {
+                Properties properties = event.properties();
+                if (properties != null && properties.getProperty("spark.sql.execution.id") != null) {
+                    return; // a job of an action, which is seen when it ends
+                }
+                Integer id = Integer.valueOf(event.jobId());
+                ActiveJob job = (ActiveJob) active().dagScheduler().jobIdToActiveJob().apply(id);
+                Object function = ((ResultStage) job.finalStage()).func();
+                if (function.getClass().getName().startsWith(WRITER)) {
+                    Save save = new Save(job.finalStage().rdd(), function);
+                    this.saves.put(id, save);
+                    SEEN.offer(new Seen(save, -1L, null));
+                }
+            } catch (Exception error) {
+                // It is over already, or no save.
+            }
+        }
+
+        public void onJobEnd(SparkListenerJobEnd event) {
+            Object save = this.saves.remove(Integer.valueOf(event.jobId()));
+            if (save != null) {
+                boolean failed = event.jobResult() instanceof JobFailed;
+                Exception error = failed ? ((JobFailed) event.jobResult()).exception() : null;
+                SEEN.offer(new Seen(save, 0L, error));
+            }
+        }
+
+        private static SparkContext active() {
+            return (SparkContext) org.apache.spark.SparkContext$.MODULE$.getActive().get();
         }
     }
 

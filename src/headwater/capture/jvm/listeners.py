@@ -19,6 +19,7 @@ _PACKAGE = "headwater"
 _LISTENERS = {
     "spark.sql.queryExecutionListeners": f"{_PACKAGE}.Listeners$Actions",
     "spark.sql.streaming.streamingQueryListeners": f"{_PACKAGE}.Listeners$Queries",
+    "spark.extraListeners": f"{_PACKAGE}.Listeners$Jobs",
 }
 
 

@@ -20,7 +20,15 @@ from headwater.capture.plan.rules.writes import LAZY as WRITES
 from headwater.capture.runs import Runs
 from headwater.capture.spark.executions import MICRO_BATCH, Executions
 from headwater.capture.spark.extract import Described, Extractor
-from headwater.capture.spark.jvm import Java, call, class_name, message, seq, stack_trace
+from headwater.capture.spark.jvm import (
+    CONTEXT_ENDED,
+    Java,
+    call,
+    class_name,
+    message,
+    seq,
+    stack_trace,
+)
 from headwater.capture.spark.offsets import offsets_read
 from headwater.capture.spark.streams import Streams
 from headwater.capture.spark.written import written
@@ -36,9 +44,6 @@ _WRAPPERS = frozenset(
         "ReplaceTableAsSelect",
     }
 )
-
-# What Spark says of the jobs that run while a signal ends its JVM.
-_SHUT_DOWN = "SparkContext was shut down"
 
 # How long the end of a write may be on its way from Spark to its listeners.
 _UNTOLD_SECONDS = 60.0
@@ -170,7 +175,7 @@ class Batches:
         """The end of a write, with what it has left."""
         if error is not None:
             text = message(error)
-            moment = Moment.ABORT if _SHUT_DOWN in text else Moment.FAIL
+            moment = Moment.ABORT if CONTEXT_ENDED in text else Moment.FAIL
             self._runs.end(run.run_id, moment, text, stack_trace(error))
             return
         # It has ended, come what may.
@@ -184,7 +189,8 @@ class Batches:
             table = self._extractor.table(execution.analyzed())
             left = written(execution, table, self._application_id, duration_ns)
             if any(namespace.startswith("kafka://") for namespace, _ in self._runs.inputs(run)):
-                left = msgspec.structs.replace(left, offsets=offsets_read(execution))
+                read = offsets_read(execution)
+                left = msgspec.structs.replace(left, offsets=read.ranges, latest=read.at_most)
             self._runs.wrote(run.run_id, left)
 
     def _stitch(

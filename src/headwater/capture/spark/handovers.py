@@ -8,6 +8,7 @@ by afterwards: the ids of their columns, or the id of an RDD.
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from headwater.capture.plan.reader import Ids
@@ -19,6 +20,7 @@ V = TypeVar("V")
 
 _MOST_KEPT = 500  # cuts that are remembered, the oldest forgotten first
 _MOST_RDDS = 5_000  # ancestors of an RDD that are looked at
+_MOST_FILES = 20_000  # of a scan whose folders are looked for
 _INPUT = "mapreduce.input.fileinputformat.inputdir"
 _TAG = "headwater.plans"  # in the `attrs` of a pandas frame, which its copies keep
 
@@ -101,6 +103,8 @@ class Handovers:
             conf = _hadoop_conf(one)
             if conf is not None:
                 yield None, _places(str(conf.get(_INPUT) or ""))
+            elif class_name(one) == "FileScanRDD":
+                yield None, _folders(one)
             pending += [dependency.rdd() for dependency in seq(one.dependencies())]
 
 
@@ -109,6 +113,13 @@ def _hadoop_conf(rdd: Java) -> Java | None:
     if kind == "HadoopRDD":
         return call(rdd, "getJobConf")
     return call(rdd, "getConf") if kind in ("NewHadoopRDD", "BinaryFileRDD") else None
+
+
+def _folders(scan: Java) -> list[str]:
+    """The folders of the files that a plan scans whose rows are used as an RDD."""
+    files = (file for part in seq(scan.filePartitions()) for file in part.files())
+    found = {str(file.toPath().getParent().toString()) for file in islice(files, _MOST_FILES)}
+    return sorted(found)
 
 
 def _places(paths: str) -> list[str]:

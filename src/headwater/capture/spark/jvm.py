@@ -9,6 +9,9 @@ from pyspark.errors import PySparkException
 
 Java = Any
 
+# What Spark says of the jobs that run while its context is ended, as by a signal.
+CONTEXT_ENDED = "SparkContext was shut down"
+
 
 def class_name(thing: Java) -> str:
     """The simple class name of a JVM object."""
@@ -39,10 +42,14 @@ def scala_object(jvm: Java, name: str) -> Java | None:
     """An object of Scala, by the name of its class; None if there is none."""
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     try:
-        kind = jvm.java.lang.Class.forName(f"{name}$", True, loader)
-        return kind.getField("MODULE$").get(None)
+        return scala_object_of(loader, name)
     except (Py4JError, PySparkException):
         return None
+
+
+def scala_object_of(loader: Java, name: str) -> Java:
+    """An object of Scala whose class a class loader has."""
+    return loader.loadClass(f"{name}$").getField("MODULE$").get(None)
 
 
 def private_field(thing: Java, name: str) -> Java:

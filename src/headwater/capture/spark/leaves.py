@@ -26,6 +26,10 @@ _NO_DATASET = frozenset({"rate", "rate-micro-batch", "socket", "memory", "consol
 
 # What Iceberg appends to a table's name to select a state of it.
 _SELECTORS = ("branch_", "tag_", "snapshot_id_", "at_timestamp_")
+# The plans inside a command.
+_USUAL = ("query", "sourceTable", "targetTable", "source", "target")
+# It changes some rows of its table, and all others stay: it reads the table.
+_INNER = {"WriteDelta": ("query", "table")}
 _ID = re.compile(r"#(\d+)\D*$")
 
 
@@ -84,7 +88,7 @@ class Leaves:
             seen.add(hash(identity))
             yield from seq(node.collectLeaves())
             pending.extend(seq(node.subqueriesAll()))
-            for name in ("query", "sourceTable", "targetTable", "source", "target"):
+            for name in _INNER.get(class_name(node), _USUAL):
                 inner = call(node, name)
                 if inner is not None and call(inner, "collectLeaves") is not None:
                     pending.append(inner)

@@ -63,7 +63,8 @@ class GuardedObserver:
         """An RDD's records are about to be written."""
         run_ids: list[str] = []
         self._guard.run(
-            "an RDD's save", lambda: run_ids.append(self._saves.started(rdd, method, place))
+            "an RDD's save",
+            lambda: run_ids.append(self._saves.started(rdd._jrdd.rdd(), method, place)),
         )
         return run_ids[0] if run_ids else ""
 

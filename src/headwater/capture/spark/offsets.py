@@ -1,10 +1,13 @@
 """Which offsets of Kafka a batch action read, as its physical plan has them."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
+from msgspec import Struct
 from py4j.java_collections import JavaArray
 
-from headwater.capture.spark.jvm import Java, call, class_name, private_field, seq
+from headwater.capture.spark.jvm import Java, call, class_name, option, private_field, seq
+from headwater.capture.spark.topics import Ends, ends_of
 
 # Topic, partition, and from where to where.
 Ranges = dict[str, dict[str, tuple[int, int]]]
@@ -20,25 +23,70 @@ _INSIDE = {
 _MOST_NODES = 5_000
 
 
-def offsets_read(execution: Java) -> Ranges:
+class OffsetsRead(Struct, frozen=True):
+    """What an action has read of Kafka: from where to where, or up to which offset at most."""
+
+    ranges: Ranges
+    at_most: dict[str, dict[str, int]]
+
+
+class _Span(NamedTuple):
+    """A range of one scan; a negative offset stands for the earliest and for the latest one."""
+
+    topic: str
+    partition: str
+    first: int
+    end: int
+
+
+def offsets_read(execution: Java) -> OffsetsRead:
     """The offsets that an action has read, over all its reads of Kafka.
 
-    Without partitions that are read to their end: only executors know where that was.
+    Where a partition is read to its end, only executors know where that was. The end is asked for
+    now, after the read: it was the same then if the rows between are as many as the scan has read.
     """
-    found: Ranges = {}
+    found = OffsetsRead({}, {})
     for scan in _scans(call(execution, "executedPlan")):
-        for source in _kafka_rdds(scan.rdd()):
-            for one in _ranges(source):
-                place = one.topicPartition()
-                # The earliest offset is negative here, and the latest one: executors find out.
-                first, last = max(0, int(one.fromOffset())), int(one.untilOffset())
-                if last < 0:
-                    continue
-                parts = found.setdefault(str(place.topic()), {})
-                known = parts.get(str(place.partition()), (first, last))
-                # A long range is split into several.
-                parts[str(place.partition())] = min(first, known[0]), max(last, known[1])
+        spans = [span for source in _kafka_rdds(scan.rdd()) for span in _spans(source)]
+        ends = ends_of(scan.relation()) if any(span.end < 0 for span in spans) else None
+        is_exact = ends is not None and _count(spans, ends) == _rows(scan)
+        for span in spans:
+            _note(found, span, ends.latest.get(span[:2]) if ends is not None else None, is_exact)
     return found
+
+
+def _note(found: OffsetsRead, span: _Span, latest: int | None, is_exact: bool) -> None:
+    end = latest if span.end < 0 and is_exact else span.end
+    if end is None or end < 0:
+        if latest is not None:
+            found.at_most.setdefault(span.topic, {})[span.partition] = latest
+        return
+    parts = found.ranges.setdefault(span.topic, {})
+    first = max(0, span.first)  # nothing is before the earliest one
+    known = parts.get(span.partition, (first, end))
+    # A long range is split into several.
+    parts[span.partition] = min(first, known[0]), max(end, known[1])
+
+
+def _count(spans: list[_Span], ends: Ends) -> int:
+    """How many offsets the spans of a scan have, if the topics end here."""
+    return sum(
+        (span.end if span.end >= 0 else ends.latest.get(span[:2], 0))
+        - (span.first if span.first >= 0 else ends.earliest.get(span[:2], 0))
+        for span in spans
+    )
+
+
+def _rows(scan: Java) -> int | None:
+    rows = call(option(scan.metrics().get("numOutputRows")), "value")
+    return None if rows is None else int(rows)
+
+
+def _spans(source: Java) -> Iterator[_Span]:
+    for one in _ranges(source):
+        place = one.topicPartition()
+        name = str(place.topic()), str(place.partition())
+        yield _Span(*name, int(one.fromOffset()), int(one.untilOffset()))
 
 
 def _ranges(source: Java) -> list[Java]:

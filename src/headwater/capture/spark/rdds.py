@@ -1,14 +1,22 @@
 """Follows RDDs that are written into files: Spark tells of their jobs, but not what they are."""
 
 import uuid
-from typing import Any
 
 from headwater.capture import facets
 from headwater.capture.datasets import naming
 from headwater.capture.events import JobName, Moment, RunName, snake, tail
 from headwater.capture.runs import Runs
 from headwater.capture.spark.extract import Extractor
-from headwater.capture.spark.jvm import Java
+from headwater.capture.spark.jvm import (
+    CONTEXT_ENDED,
+    Java,
+    call,
+    class_name,
+    message,
+    option,
+    private_field,
+    stack_trace,
+)
 from headwater.capture.worker import Worker
 
 
@@ -18,16 +26,16 @@ class RddSaves:
     def __init__(self, runs: Runs, extractor: Extractor, worker: Worker, parent: RunName) -> None:
         self._runs, self._extractor = runs, extractor
         self._worker, self._parent = worker, parent
+        self._seen: dict[int, str] = {}
 
-    def started(self, rdd: Any, method: str, place: str) -> str:
-        """A save begins; what it reads is found out beside it."""
+    def started(self, rdd: Java, method: str, place: str) -> str:
+        """A save of a JVM's RDD begins; what it reads is found out beside it."""
         job = self._parent.job
         name = f"{job.name}.{snake(method)}.{tail(naming.location(place).name)}"
         run = RunName(str(uuid.uuid4()), JobName(job.namespace, name))
         self._runs.start(run, facets.job_type("BATCH", "RDD_JOB"), parent=self._parent)
         if place:
-            java = rdd._jrdd.rdd()
-            self._worker.do("an RDD's save", lambda: self._describe(run.run_id, java, place))
+            self._worker.do("an RDD's save", lambda: self._describe(run.run_id, rdd, place))
         return run.run_id
 
     def ended(self, run_id: str, error: BaseException | None) -> None:
@@ -41,6 +49,26 @@ class RddSaves:
 
         self._worker.do("an RDD's end", end)
 
+    def seen(self, save: Java, error: Java | None, *, is_over: bool) -> None:
+        """A save of the JVM's own code was seen to begin, or to end."""
+        rdd = save.rdd()
+        key = int(save.hashCode())
+        if not is_over:
+            method = str(call(option(rdd.scope()), "name") or "")
+            method = method if method.startswith("saveAs") else "saveAsHadoopFile"
+            self._seen[key] = self.started(rdd, method, _place(save.function()))
+        elif key in self._seen:
+            run_id = self._seen.pop(key)
+            failed = None if error is None else (message(error), stack_trace(error))
+            self._worker.do("an RDD's end", lambda: self._end_seen(run_id, failed))
+
+    def _end_seen(self, run_id: str, failed: tuple[str, str] | None) -> None:
+        if failed is None:
+            self._runs.end(run_id, Moment.COMPLETE)
+        else:
+            moment = Moment.ABORT if CONTEXT_ENDED in failed[0] else Moment.FAIL
+            self._runs.end(run_id, moment, *failed)
+
     def _describe(self, run_id: str, rdd: Java, place: str) -> None:
         described = self._extractor.rdd(rdd, place)
         self._runs.describe(
@@ -49,3 +77,13 @@ class RddSaves:
             described.outputs(),
             described.notes(),
         )
+
+
+def _place(function: Java) -> str:
+    """Where a function of Hadoop's writers writes: it holds on to what commits its files."""
+    for field in function.getClass().getDeclaredFields():
+        field.setAccessible(True)
+        held = field.get(function)
+        if hasattr(held, "getClass") and class_name(held).endswith("CommitProtocol"):
+            return str(private_field(held, "path") or "")
+    return ""

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from headwater.capture.guard import Guard, jvm_is_gone
 from headwater.capture.spark.jvm import Java
 from headwater.capture.spark.listeners import ActionListener
+from headwater.capture.spark.rdds import RddSaves
 
 _WAIT_MS = 500
 
 
 class Seen:
-    """Reads the JVM's queue: ends of batch actions, and starts of streaming queries."""
+    """Reads the JVM's queue: ends of batch actions, starts of streaming queries, saves of RDDs."""
 
     def __init__(
         self,
@@ -22,9 +23,10 @@ class Seen:
         guard: Guard,
         action: ActionListener,
         query_started: Callable[[Java], object],
+        saves: RddSaves,
     ) -> None:
         self._queue, self._guard, self._context = queue, guard, context
-        self._action, self._query_started = action, query_started
+        self._action, self._query_started, self._saves = action, query_started, saves
         self._milliseconds = jvm.java.util.concurrent.TimeUnit.MILLISECONDS
         self._closing = threading.Event()
         self._idle = threading.Event()
@@ -62,13 +64,19 @@ class Seen:
         self._idle.clear()
         if seen is None:
             return
-        subject = seen.subject()
-        if not self._context.equals(subject.sparkSession().sparkContext()):
+        subject, is_save = seen.subject(), bool(seen.isSave())
+        context = (subject.rdd() if is_save else subject.sparkSession()).sparkContext()
+        if not self._context.equals(context):
             # Our context was stopped, and the application has made another one.
             self._queue.offer(seen)
             self.close()
             return
-        if seen.isAction():
+        if is_save:
+            error, is_over = seen.error(), int(seen.duration()) >= 0
+            self._guard.run(
+                "an RDD's save", lambda: self._saves.seen(subject, error, is_over=is_over)
+            )
+        elif seen.isAction():
             at = time.monotonic() - int(seen.age()) / 1e9
             self._action.finished(subject, int(seen.duration()), seen.error(), at)
         else:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from headwater.openlineage.masking.addresses import MASK, Noted
 from headwater.openlineage.masking.cuts import Cuts
+from headwater.openlineage.masking.prose import mask_told
 from headwater.openlineage.masking.values import (
     Value,
     after_tags,
@@ -97,11 +98,15 @@ _SPOKEN = re.compile(
     r"|redis-cli\s(?:[^\s|;]{1,80}\s{1,3}){0,8}?-a\s{1,3}"
     r"|aws\s{1,3}configure\s{1,3}set\s{1,3}[\w.-]{0,40}(?:secret|token)\w{0,20}\s{1,3}"
     r"|databricks\s(?:[^\s|;]{1,80}\s{1,3}){0,12}?--string-value[\s=]{1,3}"
-    r"|curl\s(?:[^\s|;]{1,200}\s{1,3}){0,12}?(?:-u|--user)[\s=]{1,3}[^\s:'\"]{1,64}:))(?=[^\s])"
+    r"|cqlsh\s(?:[^\s|;]{1,80}\s{1,3}){0,8}?-p\s{1,3}"
+    r"|ldap(?:search|modify|add|delete)\s(?:[^\s|;]{1,80}\s{1,3}){0,12}?-w\s{1,3}"
+    r"|keytool\s(?:[^\s|;]{1,80}\s{1,3}){0,20}?-[a-z]{3,9}pass\s{1,3}"
+    r"|curl\s(?:[^\s|;]{1,200}\s{1,3}){0,12}?"
+    r"(?:--(?:proxy-)?user[\s=]{1,3}|-[a-z]{0,6}u[\s=]{0,3})[\"']?[^\s:'\"]{1,64}:))(?=[^\s])"
 )
 _COMMANDS = (
     "login", "sshpass", "mysql", "mariadb", "curl", "--string-value", "sqlcmd", "bcp", "mongo",
-    "beeline", "redis-cli", "configure set", "docker", "podman",
+    "beeline", "redis-cli", "configure set", "docker", "podman", "cqlsh", "ldap", "keytool",
 )  # fmt: skip
 _REFUSED = re.compile(r"(?i:\binvalid value )(\S++)(?i: for configuration )([\w.$-]++)")
 _SIGN = re.compile(r"[=:\"'<(%$]")
@@ -130,6 +135,7 @@ def mask_assignments(text: str, sensitive: Sensitive, noted: Noted) -> str:
             text = _mask_after(text, pattern, noted)
     if any(word in lowered for word in _COMMANDS):
         text = _mask_after(text, _SPOKEN, noted)
+    text = mask_told(text, lowered, noted)
     if "for configuration" in lowered:
         text = _REFUSED.sub(lambda found: _refused(found, sensitive, noted), text)
     return text

@@ -17,7 +17,8 @@ PHRASES = {
 # Words that say nothing unless a space follows, which JSON may write with a backslash.
 BEFORE_SPACE = ("bearer", "basic", "mysql", "mysqldump", "mysqladmin", "mariadb", "curl",
                 "sqlplus", "login", "sqlcmd", "bcp", "mongo", "mongosh", "mongodump",
-                "mongorestore", "beeline", "redis-cli", "docker", "podman", "helm")  # fmt: skip
+                "mongorestore", "beeline", "redis-cli", "docker", "podman", "helm", "cqlsh",
+                "keytool", "ldapsearch", "ldapmodify", "ldapadd", "ldapdelete")  # fmt: skip
 ANYWHERE = (
     "sshpass", "identified", "_encrypt", "_decrypt", "cryptbypassphrase", "private key", "sig=",
     "sig%3d", "signature=", "signature%3d", "googleaccessid", "key-pair-id=", "%40", "%2540",

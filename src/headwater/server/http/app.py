@@ -62,6 +62,7 @@ from headwater.server.service import Service
 from headwater.server.settings import Settings
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.changes import put_namespace
+from headwater.server.store.commit import Commit
 from headwater.server.store.feed import prune_feed
 from headwater.server.store.hooks import list_hooks
 from headwater.server.store.leases import Leases
@@ -168,12 +169,16 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
 
 def make_api(service: Service, lifespan: Any = None) -> Litestar:
     """Every route, behind the one guard."""
+
+    def given(scope: Any) -> Any:  # a type would be checked in every request
+        return service.limited_to(scope["state"].get("key"))
+
     return _Plain(
         [*_HANDLERS],
         guards=[service.authenticator.guard],
         middleware=[partial(masked_paths, mask=service.store.scrubber.name)],
         dependencies={
-            "service": Provide(lambda: service, sync_to_thread=False, use_cache=True)
+            "service": Provide(given, sync_to_thread=False)
         },
         exception_handlers={
             ValidationException: problems.on_validation,
@@ -210,9 +215,9 @@ def _wrapped(app: ASGIApp, service: Service) -> ASGIApp:
             hosts=frozenset(settings.hosts),
             origins=frozenset(settings.cors),
         ),
+        partial(with_fast_ingest, service=service),
         partial(with_bounded_answers, held=held),
         page,
-        partial(with_fast_ingest, service=service),
         partial(limited_answers, lane=service.lane, held=held),
     )
     for layer in reversed(layers):
@@ -243,9 +248,9 @@ class _Plain(Litestar):
         return [*plugins, MsgspecDIPlugin()]
 
 
-def _first_namespace(session: Any, unit: Any) -> None:
-    if not session.all("SELECT 1 FROM namespace WHERE name = 'default'"):
-        put_namespace(session, unit, "default", "anonymous", "Where things go that name no other")
+def _first_namespace(commit: Commit) -> None:
+    if not commit.session.all("SELECT 1 FROM namespace WHERE name = 'default'"):
+        put_namespace(commit, "default", "anonymous", "Where things go that name no other")
 
 
 # An HTTP client takes a third of a second to import: those who call nobody do without.
@@ -307,7 +312,7 @@ async def _prune_feed(store: Store) -> None:
     while True:
         await asyncio.sleep(_PRUNE_EVERY)
         try:
-            change = store.writer.change(lambda session, _: prune_feed(session, _FEED))
+            change = store.writer.change(lambda commit: prune_feed(commit.session, _FEED))
             await asyncio.wrap_future(change)
         except Exception:
             _log.exception("the feed could not be pruned")

@@ -122,14 +122,14 @@ class Authenticator:
             return
         if within is Within.NOWHERE:
             raise Forbidden(f"the key {key.name!r} is for some namespaces, and this is not of one")
-        named = await asyncio.to_thread(self._namespaces, within, scope)
+        named = await asyncio.to_thread(self._namespaces, key, within, scope)
         if not named:
             raise Forbidden(f"the key {key.name!r} is for some namespaces: ask about one of them")
         for names in named:
             if not any(key.covers(name) for name in names):
                 require_covered(key, next(iter(names), ""))
 
-    def _namespaces(self, within: Within, scope: "HTTPScope") -> list[set[str]]:
+    def _namespaces(self, key: Key, within: Within, scope: "HTTPScope") -> list[set[str]]:
         """The namespaces of each thing that a request asks about."""
         path, asked = scope["path_params"], ASGIConnection[Any, Any, Any, Any](scope).query_params
         if within is Within.PATH:
@@ -137,7 +137,7 @@ class Authenticator:
             return [{name}, {self._store.rules.resolve(name)}]
         if within is Within.QUERY:
             return [{name} for name in asked.getall("namespace", [])]
-        with self._views.open_view() as view:
+        with self._views.open_view(namespaces=key.namespaces) as view:
             if within is Within.RUN:
                 runs = [path["run_id"]] if "run_id" in path else asked.getall("runId", [])
                 return [namespaces_of_run(view, run) for run in _few("runId", runs)]

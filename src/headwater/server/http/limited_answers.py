@@ -1,8 +1,9 @@
 """What a key with namespaces is told: its own things whole, and their neighbours by name.
 
-Routes see to it that what is asked about is of the key's namespaces (`http.access`); this reduces
-whatever else an answer holds, in one place for all of them. An answer is collected for that, and
-takes many times as much when it is decoded: large ones take turns.
+Routes see to it that what is asked about is of the key's namespaces (`http.access`), and views that
+nothing beyond its neighbours is found, followed or counted (`lineage.scope`); this writes those
+by their names, in one place for all answers. An answer is collected for that, and takes many times
+as much when it is decoded: large ones take turns.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 from headwater.errors import HeadwaterError, ServerBusy
 from headwater.http.keys import Key
 from headwater.server.http.errors import describe
-from headwater.server.http.sending import SLICE, HeldAnswers, content_length, is_json
+from headwater.server.http.sending import SMALL, HeldAnswers, content_length, is_json
 from headwater.server.http.tolerant_json import decode
 from headwater.server.ingest.lane import Lane
 from headwater.server.memory import give_back
@@ -33,12 +34,13 @@ _TOO_LARGE = msgspec.json.encode({
 # What names a thing, and what its edges are.
 _NAMES = frozenset({
     "id", "nodeId", "type", "namespace", "name", "simpleName", "physicalName", "dataset", "field",
-    "version", "runId",
+    "version",
 })  # fmt: skip
-# What is known of a run whose job cannot be told.
-_TIMES = frozenset({
-    "id", "state", "createdAt", "updatedAt", "startedAt", "endedAt", "durationMs",
-})  # fmt: skip
+_INPUT = _NAMES | {
+    "transformationDescription", "transformationType", "transformations", "job",
+}  # fmt: skip
+# What a thing of theirs was reported with; a member of that which is called so names nothing.
+_AS_REPORTED = frozenset({"facets", "args"})
 
 
 class _Turns:
@@ -85,7 +87,7 @@ class _Answer:
 
     async def _begin(self, length: int | None) -> None:
         """Let a large answer wait for its turn; one without a length is streamed, and large."""
-        if length is not None and length <= SLICE:
+        if length is not None and length <= SMALL:
             return
         if length is not None and length > MOST_BYTES:
             await self._finish(413, _TOO_LARGE)
@@ -190,7 +192,7 @@ def _reduced_parts(parts: list[bytes], key: Key) -> bytes:
     body = b"".join(parts)
     parts.clear()
     found = _reduced_body(body, key) if body else body
-    if len(body) > SLICE:
+    if len(body) > SMALL:
         give_back()
     return found
 
@@ -203,22 +205,10 @@ def _reduced_body(body: bytes, key: Key) -> bytes:
 
 
 def reduced(answer: Any, key: Key) -> Any:
-    """An answer without what the key may not see: a list holds only what is the key's."""
-    if not isinstance(answer, dict):
-        return _reduce(answer, key)
-    if "jobVersion" in answer and answer["jobVersion"] is None:  # the run that was asked for
-        return {name: _reduce(part, key) for name, part in answer.items()}
-    if _namespace(answer) is not None:
-        return _reduce(answer, key)
-    if isinstance(answer.get("graph"), list):
-        return {**_reduce(answer, key), "graph": _graph(answer["graph"], key)}
-    if isinstance(answer.get("namespaces"), list):
-        return {"namespaces": [n for n in answer["namespaces"] if key.covers(n["name"])]}
-    kept = {
-        name: [item for item in value if _is_own(item, key)] if isinstance(value, list) else value
-        for name, value in answer.items()
-    }
-    return {name: _reduce(value, key) for name, value in kept.items()}
+    """An answer in which what is not of the key's namespaces has a name only."""
+    if isinstance(answer, dict) and isinstance(answer.get("events"), list):
+        return {**answer, "events": [_event(event, key) for event in answer["events"]]}
+    return _reduce(answer, key)
 
 
 def _reduce(value: Any, key: Key) -> Any:
@@ -227,10 +217,34 @@ def _reduce(value: Any, key: Key) -> Any:
     if not isinstance(value, dict):
         return value
     if not _is_own(value, key):
-        return {name: part for name, part in value.items() if name in _NAMES}
-    if "jobVersion" in value and value["jobVersion"] is None:
-        return {name: part for name, part in value.items() if name in _TIMES}
-    return {name: _reduce(part, key) for name, part in value.items()}
+        return _only(value, _NAMES)
+    return {
+        name: part if name in _AS_REPORTED else _reduced_part(name, part, key)
+        for name, part in value.items()
+    }
+
+
+def _reduced_part(name: str, part: Any, key: Key) -> Any:
+    if name != "inputFields" or not isinstance(part, list):
+        return _reduce(part, key)
+    # How a column of theirs is made is theirs, whatever it is made of.
+    return [_reduce(one, key) if _is_own(one, key) else _only(one, _INPUT) for one in part]
+
+
+def _event(event: Any, key: Key) -> Any:
+    """An event of a run of theirs, as it was reported but for what it says of others' datasets."""
+    if not isinstance(event, dict):
+        return event
+    told = {
+        side: [one if _is_own(one, key) else _only(one, _NAMES) for one in event[side]]
+        for side in ("inputs", "outputs")
+        if isinstance(event.get(side), list)
+    }
+    return {**event, **told}
+
+
+def _only(value: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    return {name: part for name, part in value.items() if name in names}
 
 
 def _is_own(value: Any, key: Key) -> bool:
@@ -245,17 +259,3 @@ def _namespace(value: dict[str, Any]) -> str | None:
             found: str = name["namespace"]
             return found
     return None
-
-
-def _graph(nodes: list[Any], key: Key) -> list[Any]:
-    """The key's nodes whole, those next to them by name, and the edges between."""
-    own = {node["id"] for node in nodes if _is_own(node["data"], key)}
-    found = []
-    for node in nodes:
-        edges = {
-            side: [e for e in node[side] if e["origin"] in own or e["destination"] in own]
-            for side in ("inEdges", "outEdges")
-        }
-        if node["id"] in own or edges["inEdges"] or edges["outEdges"]:
-            found.append({**node, "data": _reduce(node["data"], key), **edges})
-    return found

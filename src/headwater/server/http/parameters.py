@@ -69,6 +69,10 @@ AsOf = Annotated[
     str | None,
     QueryParameter(name="asOf", max_length=_TIME, description="Return the graph at this time"),
 ]
+Watermark = Annotated[
+    str | None,
+    QueryParameter(max_length=_TIME, description="Where state may begin: see the description"),
+]
 From = Annotated[
     str | None, QueryParameter(name="from", max_length=_TIME, description="After this time")
 ]

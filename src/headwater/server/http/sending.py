@@ -15,7 +15,8 @@ from headwater.server.http.errors import describe
 from headwater.server.memory import close_holes, holes
 
 MOST_BYTES = 128 * 2**20  # of all answers that are held
-SLICE = 2**18  # bytes that are handed to a connection at a time; smaller answers are not counted
+SMALL = 2**18  # bytes of an answer that is not counted
+_SLICE = 2**20  # bytes that are handed to a connection at a time
 _STREAMED = 4 * 2**20  # bytes of a streamed answer that are held at a time
 
 
@@ -86,7 +87,7 @@ def _size(message: Any) -> int:
     """How many bytes an answer holds while it is sent; 0 for a small one and for a live stream."""
     length = content_length(message)
     if length is not None:
-        return length if length > SLICE else 0
+        return length if length > SMALL else 0
     return _STREAMED if is_json(message) else 0
 
 
@@ -98,13 +99,13 @@ def is_json(message: Any) -> bool:
 
 async def _send_slices(message: Any, send: Send) -> None:
     """Send a part of an answer; each slice waits until the client has taken those before."""
-    body = message.get("body", b"")
-    for at in range(0, len(body) - SLICE, SLICE):
-        piece: Any = {"type": message["type"], "body": body[at : at + SLICE], "more_body": True}
+    body = memoryview(message.get("body", b""))
+    last = max(0, len(body) - 1) // _SLICE * _SLICE
+    for at in range(0, last, _SLICE):
+        piece: Any = {"type": message["type"], "body": body[at : at + _SLICE], "more_body": True}
         await send(piece)
-    rest = body[max(0, -(-len(body) // SLICE) - 1) * SLICE :]
-    last: Any = {**message, "body": rest}
-    await send(last)
+    rest: Any = {**message, "body": body[last:]}
+    await send(rest)
 
 
 async def _refuse(send: Send, error: ServerBusy) -> None:

@@ -60,16 +60,13 @@ class Shown(NamedTuple):
 
 
 class Lookup:
-    """Finds the candidates of texts, among everything that is not hidden and that is covered.
+    """Finds the candidates of texts, among all of the view's namespaces that is not hidden."""
 
-    A dataset is covered by the namespace of any of its names, and shown by such a name.
-    """
-
-    def __init__(self, view: StoreView, covers: Covers) -> None:
-        self._view, self._covers = view, covers
+    def __init__(self, view: StoreView) -> None:
+        self._view, self._covers = view, view.scope.covers
         self._walk = ColumnWalk(view)
         # With every namespace a name is looked up by the index on both.
-        self._namespaces = [int(row[0]) for row in view.session.all("SELECT id FROM namespace")]
+        self._namespaces = view.scope.namespaces
 
     def jobs(self, text: str) -> Iterator[Candidate]:
         """Jobs with a name, by their whole name or the last part of it."""
@@ -186,11 +183,12 @@ class Lookup:
         """The datasets that have columns of some names."""
         if not fields:
             return []
+        own, params = self._view.scope.has_dataset("m.root")
         rows = self._view.session.all(
             "SELECT DISTINCT m.root, f.name FROM field_name f JOIN schema_field sf "
             "ON sf.name = f.id JOIN schema_span s ON s.schema = sf.schema AND s.since <= ? "
-            "AND s.until > ? JOIN dataset m ON m.id = s.dataset WHERE f.id = ANY(?) LIMIT ?",
-            self._view.at, self._view.at, fields, _COLUMNS,
+            f"AND s.until > ? JOIN dataset m ON m.id = s.dataset WHERE f.id = ANY(?){own} LIMIT ?",
+            self._view.at, self._view.at, fields, *params, _COLUMNS,
         )  # fmt: skip
         unlisted = unlisted_by_name(self._view, fields, _COLUMNS)
         return [*((int(root), field) for root, field in rows), *unlisted]

@@ -93,8 +93,9 @@ def _runs(view: StoreView, moments: Iterable[tuple[int, _Moment]]) -> dict[int, 
     """A run that spoke at each moment of what changed then."""
     told = dict(moments)
     rows = view.session.all(
-        "SELECT t.time, t.dataset, t.job, r.uuid FROM touch t JOIN run r ON r.id = t.run "
-        "WHERE t.dataset = ANY(?) AND t.time = ANY(?) AND r.state <> 'DECLARED'",
+        "SELECT t.time, t.dataset, t.job, r.uuid FROM dataset_observation t "
+        "JOIN run r ON r.id = t.run WHERE t.dataset = ANY(?) AND t.time = ANY(?) "
+        "AND r.state <> 'DECLARED'",
         [*{d for found in told.values() for d in found.datasets}], [*told],
     )  # fmt: skip
     runs: dict[int, tuple[bool, bytes]] = {}

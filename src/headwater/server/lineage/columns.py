@@ -41,6 +41,7 @@ class ColumnWalk:
         self._writers: dict[int, list[tuple[int, int]]] = {}
         self._readers: dict[int, list[tuple[int, int, int]]] = {}
         self._reads: dict[int, set[int]] = {}  # job → what it reads
+        self._own: set[int] = set()  # datasets of the view's namespaces
 
     def upstream(self, start: Iterable[Column], depth: int) -> None:
         """Follow columns to what they come from."""
@@ -82,7 +83,11 @@ class ColumnWalk:
             ways = [*ways, *ways_of_all(mapping)]
         for way in ways:
             origin = self._at((self._roots[way.given.dataset], way.field), way.rest)
-            if self._is_read(way.given.dataset, job, column[0]) and self._has(origin):
+            if (
+                self._is_read(way.given.dataset, job, column[0])
+                and self._is_seen(column, origin)
+                and self._has(origin)
+            ):
                 self._step(column, origin, Step(way.given, way.output, job))
                 (self.columns if self._is_sum(way, origin) else found)[origin] = None
 
@@ -115,7 +120,7 @@ class ColumnWalk:
         ]
         for way in (w for dataset in members for w in ways_down(mapping, dataset, column[1])):
             reached = self._at((target, way.field), way.rest)
-            if self._has(reached):
+            if self._is_seen(reached, column) and self._has(reached):
                 self._step(reached, column, Step(way.given, way.output, job))
                 (self.columns if self._is_sum(way, reached) else found)[reached] = None
         whole = [g for dataset in members for g in deciding(mapping, dataset, column[1])]
@@ -123,7 +128,7 @@ class ColumnWalk:
             schema = self._schemas.get(target)
             fields = dict.fromkeys([*mapping.outputs, *(schema.names if schema else ())])
             for reached in ((target, field) for field in fields):
-                if self._has(reached):
+                if self._is_seen(reached, column) and self._has(reached):
                     found[reached] = None
                     for given in whole:
                         self._step(reached, column, Step(given, None, job))
@@ -137,6 +142,10 @@ class ColumnWalk:
         told = sum(_TOLD + len(text or "") for _, _, text, _ in step.given.steps)
         self._view.budget.take_columns(_EDGE + told)
         steps.append(step)
+
+    def _is_seen(self, one: Column, other: Column) -> bool:
+        """Whether a step between columns is: one of them is of the view's namespaces."""
+        return one[0] in self._own or other[0] in self._own
 
     def _has(self, column: Column) -> bool:
         """Whether a column that a schema or a mapping names exists."""
@@ -198,6 +207,7 @@ class ColumnWalk:
         if new:
             self._schemas.update(dict.fromkeys(new))
             self._schemas.update(schemas_of(self._view, new))
+            self._own |= self._view.names.own(new)
 
     def schema(self, root: int) -> Schema | None:
         """The schema of a dataset in reach."""

@@ -82,7 +82,7 @@ def _may_have_read(view: StoreView, run: RunRow, records: Records) -> bool:
 
 def _last_batch(view: StoreView, run: RunRow, edge: int, records: Records) -> Iterator[int]:
     """The batch that was the last when the run had read no more than the records."""
-    for _, facet in _each(view, run, edge):
+    for _, facet in reports_since(view, run, edge):
         ends = [end for _, end in _told(facet, records)]
         if ends:
             if max(ends) <= records.last and facet.batch_id is not None:
@@ -99,7 +99,7 @@ def snapshots_since(view: StoreView, run: RunRow, since: int) -> list[str]:
 def _reports(view: StoreView, run: RunRow, since: int, records: Records) -> Iterator[_Report]:
     """The reports in which the run read any of the records, from a time on."""
     after = since
-    for at, facet in _each(view, run, since):
+    for at, facet in reports_since(view, run, since):
         told = [*_told(facet, records)]
         if told and min(start for start, _ in told) >= records.last:
             return
@@ -125,14 +125,14 @@ def _before(view: StoreView, run: RunRow, records: Records, offset: int) -> int:
 
 def _position(view: StoreView, run: RunRow, since: int, records: Records) -> tuple[int, int | None]:
     """How far the run was in the partition by its first report at a time or later."""
-    for at, facet in _each(view, run, since):
+    for at, facet in reports_since(view, run, since):
         ends = [end for _, end in _told(facet, records)]
         if ends:
             return at, max(ends)
     return since, None
 
 
-def _each(view: StoreView, run: RunRow, since: int) -> Iterator[tuple[int, ProgressFacet]]:
+def reports_since(view: StoreView, run: RunRow, since: int) -> Iterator[tuple[int, ProgressFacet]]:
     """Time and content of a run's reports from a time on.
 
     Raises: AnswerTooLarge, when the answer may open no more events.

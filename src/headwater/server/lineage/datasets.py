@@ -1,6 +1,6 @@
 """Datasets at the moment of a view: what their names tell together, and their tags."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -62,14 +62,18 @@ def rows_of(view: StoreView, roots: Iterable[int]) -> dict[int, Row]:
 def shown_rows(view: StoreView, members: Members) -> dict[int, Row]:
     """Datasets by root, each joined from the rows of its names."""
     places = view.namespaces({row[2] for rows in members.values() for row in rows})
-    return {root: _shown_row(root, rows, places) for root, rows in members.items()}
+    covers = view.scope.covers
+    return {root: _shown_row(root, rows, places, covers) for root, rows in members.items()}
 
 
-def _shown_row(root: int, rows: list[tuple[Any, ...]], places: dict[int, str]) -> Row:
+def _shown_row(
+    root: int, rows: list[tuple[Any, ...]], places: dict[int, str], covers: Callable[[str], bool]
+) -> Row:
     """A dataset from the rows of its names; there may be a thousand."""
     if len(rows) > 1:  # where names differ in what only one can tell, the first by name does
         rows.sort(key=lambda row: (places[row[2]], row[3]))
         rows.sort(key=lambda row: row[1] != root)
+        rows.sort(key=lambda row: not covers(places[row[2]]))
     facets: FacetSources = {}
     for row in rows:
         for facet, stamp in unpack_sources(row[9]).items():

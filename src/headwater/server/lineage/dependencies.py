@@ -3,6 +3,7 @@
 On those that its column lineage or its `lineage` facet names; where neither says anything, on all.
 """
 
+from headwater.openlineage.graph import Way
 from headwater.server.lineage.mappings import datasets_read
 from headwater.server.lineage.view import StoreView
 from headwater.server.lineage.walk import Walk
@@ -48,16 +49,26 @@ class Dependencies:
     def inputs_of(self, job: int, output: int) -> set[int]:
         """What an output depends on."""
         named = self._named.get((job, output))
-        return self._walk.inputs[job] if named is None else named
+        if named is None:
+            return self._walk.inputs[job]
+        return named & self._walk.inputs[job] if self._view.scope.is_limited else named
 
 
-def declared_outputs(view: StoreView, roots: set[int]) -> set[int]:
+def declared_beside(view: StoreView, roots: set[int], way: Way) -> set[int]:
+    """The datasets that some lead to by lineage of no job, as far as it is seen."""
+    find = _declared_outputs if way is Way.DOWNSTREAM else _declared_inputs
+    own = view.names.own(roots)
+    found = find(view, own)
+    return found | view.names.own(find(view, roots - own)) if roots - own else found
+
+
+def _declared_outputs(view: StoreView, roots: set[int]) -> set[int]:
     """The datasets that depend on some by lineage of no job."""
     rows = view.session.all(_DECLARED, view.at, view.at, [*view.names.members(roots)])
     return _shown(view, {row[0] for row in rows})
 
 
-def declared_inputs(view: StoreView, roots: set[int]) -> set[int]:
+def _declared_inputs(view: StoreView, roots: set[int]) -> set[int]:
     """The datasets that some depend on by lineage of no job."""
     rows = view.session.all(_DECLARING, [*view.names.members(roots)], view.at, view.at)
     mappings = view.mappings({row[0] for row in rows}).values()

@@ -170,25 +170,25 @@ class _Runs:
         self, view: StoreView, window: tuple[int, int], everything: list[Validity]
     ) -> None:
         self._view, self._window = view, window
-        self._touches: dict[tuple[int, int], list[Row]] = {}
+        self._observations: dict[tuple[int, int], list[Row]] = {}
         self._successors: dict[tuple[int, int, int], str | None] = {}
-        self._load_touches({
+        self._load_observations({
             (at, dataset) for validity in everything for at in (validity.since, validity.until)
             if self._is_between(at) for dataset in validity.datasets
         })  # fmt: skip
 
-    def _load_touches(self, wanted: set[tuple[int, int]]) -> None:
+    def _load_observations(self, wanted: set[tuple[int, int]]) -> None:
         """Have the runs at hand that spoke of datasets at some moments."""
         for part in _products(sorted(wanted)):
             rows = self._view.session.all(
-                "SELECT t.time, t.dataset, r.uuid, t.job, t.io FROM touch t "
+                "SELECT t.time, t.dataset, r.uuid, t.job, t.io FROM dataset_observation t "
                 "JOIN run r ON r.id = t.run WHERE t.dataset = ANY(?) AND t.time = ANY(?) "
                 "AND r.state <> 'DECLARED'",
                 [*{dataset for _, dataset in part}], [*{at for at, _ in part}],
             )  # fmt: skip
             for at, dataset, *run in rows:
                 if (at, dataset) in wanted:
-                    self._touches.setdefault((at, dataset), []).append(tuple(run))
+                    self._observations.setdefault((at, dataset), []).append(tuple(run))
 
     def counted(self, nodes: list[str]) -> list[str]:
         """Nodes, as part of the answer."""
@@ -231,7 +231,9 @@ class _Runs:
     def _speaker(self, validity: Validity, at: int) -> str | None:
         """The run that spoke of the dataset at a moment."""
         rows = [
-            row for dataset in validity.datasets for row in self._touches.get((at, dataset), ())
+            row
+            for dataset in validity.datasets
+            for row in self._observations.get((at, dataset), ())
         ]
         if validity.job:
             rows = [row for row in rows if row[1] == validity.job]

@@ -16,7 +16,7 @@ from headwater.errors import AnswerTooLarge
 
 MOST_BYTES = 40 * 2**20  # of an answer
 _PART = 2**16  # bytes that are written at once
-_TOGETHER = 64  # items of a list that are written at once, at most
+_FIRST, _TOGETHER = 16, 64  # items of a list that are written at once, at first and at most
 _SMALL = 2**21  # bytes of an answer that is written beside others
 _ROOMS = (_SMALL, 12 * 2**20, MOST_BYTES)  # of one item, tried in order: most are not that large
 _ZEROS = memoryview(bytes(_PART))
@@ -83,7 +83,7 @@ def _members(body: Any) -> dict[str, Any] | None:
 
 
 def _list_parts(items: list[Any]) -> Iterator[bytes]:
-    before, start, count = b"[", 0, _TOGETHER
+    before, start, count = b"[", 0, _FIRST
     while start < len(items):
         some = items[start : start + count]
         written = _part(some)

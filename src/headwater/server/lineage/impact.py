@@ -5,7 +5,7 @@ a join or a sort, is INDIRECT. Between datasets the columns tell which; where no
 the data is taken to flow. A job leads from an input only to the outputs that depend on it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 
@@ -16,11 +16,7 @@ from headwater.openlineage.graph import Way
 from headwater.openlineage.names import FieldName, JobName, NodeId, NodeKind
 from headwater.server.lineage import datasets, jobs
 from headwater.server.lineage.columns import Column, ColumnWalk, Step
-from headwater.server.lineage.dependencies import (
-    Dependencies,
-    declared_inputs,
-    declared_outputs,
-)
+from headwater.server.lineage.dependencies import Dependencies, declared_beside
 from headwater.server.lineage.facets import FacetBook, Wanted, dataset_facets, job_facets
 from headwater.server.lineage.runs import latest_rows
 from headwater.server.lineage.view import StoreView, moment, uuid_text
@@ -119,7 +115,7 @@ class _Directed(Walk):
                 for root in self._beyond(job, level):
                     self.via.setdefault(root, set()).add(job)
                     reached.add(root)
-            declared = (declared_outputs if self._is_down else declared_inputs)(self.view, level)
+            declared = declared_beside(self.view, level, self.way)
             level = (reached | declared) - known
             if not level:
                 return
@@ -217,7 +213,7 @@ class _Teller:
         items = [self._dataset(r, None, d, kinds.get(r, DIRECT), walk.via.get(r, set()))
                  for r, d in walk.reached.items()]  # fmt: skip
         items += [self._job(job, distance, kinds) for job, distance in walk.jobs.items()]
-        return sorted(items, key=lambda item: (item.distance, item.type != "JOB", item.node_id))
+        return self._own(items, lambda item: (item.distance, item.type != "JOB", item.node_id))
 
     def columns(self, columns: _Columns) -> list[Item]:
         """Columns, nearest first."""
@@ -226,7 +222,12 @@ class _Teller:
             self._dataset(root, field, distance, kind, columns.via[root, field])
             for (root, field), (distance, kind) in columns.found.items()
         ]
-        return sorted(items, key=lambda item: (item.distance, item.node_id))
+        return self._own(items, lambda item: (item.distance, item.node_id))
+
+    def _own(self, items: list[Item], order: Callable[[Item], Any]) -> list[Item]:
+        """What is of the view's namespaces."""
+        covers = self._view.scope.covers
+        return sorted((item for item in items if covers(item.namespace)), key=order)
 
     def _prepare(self, roots: set[int], ids: set[int]) -> None:
         view, ids = self._view, ids - {0}

@@ -23,8 +23,7 @@ def mappings_into(view: StoreView, roots: list[int]) -> list[tuple[int, int, int
         f"LEFT JOIN job j ON j.id = m.job WHERE {names.condition} AND {_HOLDS}",
         at, at, names.keys(roots), at, at,
     )  # fmt: skip
-    resolved = names.resolve({row[0]: row[1] for row in rows})
-    return [(resolved[member], mapping, job) for member, _, mapping, job in rows]
+    return [(root, *row[2:]) for root, row in zip(names.roots_in(rows), rows, strict=True)]
 
 
 def mappings_out_of(view: StoreView, roots: list[int]) -> list[tuple[int, int, int, int]]:

@@ -5,13 +5,20 @@ needs no extension. What the index gives is ranked here, by the names alone. Mis
 found by the index of words (`spelling`).
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
+from headwater.server.lineage.scope import Clause, Scope
 from headwater.server.lineage.view import StoreView
 
 JOBS, DATASETS, FIELDS = "J", "D", "F"
 _LEAST = 3  # characters that an index of trigrams can look up
 _LOOKED = 2000  # names of which the best are chosen
+_OWN: dict[str, Callable[[Scope], Clause]] = {
+    JOBS: lambda scope: scope.has_job("target"),
+    DATASETS: lambda scope: scope.has_name("target"),
+    FIELDS: lambda scope: scope.has_field("target"),
+}
 LIKE = "LIKE ? ESCAPE '\\'"
 
 
@@ -40,7 +47,7 @@ def near_matches(view: StoreView, kind: str, text: str, most: int) -> list[Match
     """The names of a kind that are spelt nearly like a text, best first."""
     return [
         Match((4, near.distance, len(near.name), near.name), near.target, near.name)
-        for near in view.contents.spelling.near(view.session, kind, text, most)
+        for near in view.contents.spelling.near(view.session, kind, text, most, view.scope)
     ]
 
 
@@ -67,25 +74,21 @@ def closeness(text: str, name: str) -> int:
 
 
 def _holding(view: StoreView, kind: str, text: str) -> list[tuple[int, str]]:
+    own, params = _OWN[kind](view.scope)
     pattern = "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
     if len(text) < _LEAST:
         sql = "SELECT target, text FROM search WHERE kind = ? AND lower(text) LIKE ? ESCAPE '\\'"
-        rows = view.session.all(f"{sql} LIMIT ?", kind, pattern, _LOOKED)
+        rows = view.session.all(f"{sql}{own} LIMIT ?", kind, pattern, *params, _LOOKED)
     elif view.session.dialect == "sqlite":
         phrase = '"' + text.replace('"', '""') + '"'
-        rows = _indexed(view, kind, phrase)
+        rows = view.session.all(
+            f"SELECT target, text FROM search WHERE search MATCH ? AND kind = ?{own} LIMIT ?",
+            phrase, kind, *params, _LOOKED,
+        )  # fmt: skip
     else:
         rows = view.session.all(
             "SELECT target, text FROM search WHERE headwater_grams(lower(text)) @> "
-            "headwater_grams(?) AND kind = ? AND lower(text) LIKE ? ESCAPE '\\' LIMIT ?",
-            text, kind, pattern, _LOOKED,
+            f"headwater_grams(?) AND kind = ? AND lower(text) LIKE ? ESCAPE '\\'{own} LIMIT ?",
+            text, kind, pattern, *params, _LOOKED,
         )  # fmt: skip
     return [(int(target), name) for target, name in rows]
-
-
-def _indexed(view: StoreView, kind: str, phrase: str) -> list[tuple[int, str]]:
-    rows = view.session.all(
-        "SELECT target, text FROM search WHERE search MATCH ? AND kind = ? LIMIT ?",
-        phrase, kind, _LOOKED,
-    )  # fmt: skip
-    return [(row[0], row[1]) for row in rows]

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from headwater.openlineage.names import DatasetName
-from headwater.server.store.database import Session, batched
+from headwater.server.lineage.scope import Scope
+from headwater.server.store.database import Row, Session, batched
 
 _TOGETHER = 8192  # names in one statement
 
@@ -35,8 +36,8 @@ class Names:
 
     condition = "d.root = ANY(?)"
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, session: Session, scope: Scope) -> None:
+        self._session, self._scope = session, scope
         self._names: dict[int, DatasetName] = {}
 
     def keys(self, roots: Iterable[int]) -> list[int]:
@@ -46,6 +47,10 @@ class Names:
     def resolve(self, members: dict[int, int]) -> dict[int, int]:
         """The roots at the moment of names that the store has under some roots now."""
         return members
+
+    def roots_in(self, rows: Iterable[Row]) -> list[int]:
+        """The roots at the moment of rows that begin with a name and its root in the store."""
+        return [row[1] for row in rows]
 
     def members(self, roots: Iterable[int]) -> dict[int, int]:
         """Every name of some datasets, with its root."""
@@ -74,7 +79,29 @@ class Names:
         missing = wanted - self._names.keys()
         if missing:
             self._names |= read_names(self._session, missing)
+            self._names |= self._covered(missing)
         return {root: self._names[root] for root in wanted}
+
+    def _covered(self, roots: set[int]) -> dict[int, DatasetName]:
+        """Names in the view's namespaces, of datasets that others would see by another name."""
+        other = {root for root in roots if not self._scope.covers(self._names[root].namespace)}
+        if not other:
+            return {}
+        members = self.members(other)
+        known = read_names(self._session, self._scope.own_names(members))
+        found: dict[int, DatasetName] = {}
+        for member, name in known.items():
+            root = members[member]
+            found[root] = min(found.get(root, name), name)
+        return found
+
+    def own(self, roots: Iterable[int]) -> set[int]:
+        """Those of some datasets that have a name in the view's namespaces."""
+        wanted = set(roots)
+        if not self._scope.is_limited or not wanted:
+            return wanted
+        members = self.members(wanted)
+        return {members[member] for member in self._scope.own_names(members)}
 
 
 class _Member(NamedTuple):
@@ -96,8 +123,8 @@ class PastNames(Names):
 
     condition = "d.id = ANY(?)"
 
-    def __init__(self, session: Session, at: int) -> None:
-        super().__init__(session)
+    def __init__(self, session: Session, scope: Scope, at: int) -> None:
+        super().__init__(session, scope)
         self._at = at
         self._loaded: set[int] = set()  # roots of the present
         self._root: dict[int, int] = {}  # of names whose dataset has several
@@ -111,6 +138,12 @@ class PastNames(Names):
         """The roots at the moment of names that the store has under some roots now."""
         self._load({*members.values()} - self._loaded)
         return {member: self._root.get(member, member) for member in members}
+
+    def roots_in(self, rows: Iterable[Row]) -> list[int]:
+        """The roots at the moment of rows that begin with a name and its root in the store."""
+        known = [*rows]
+        resolved = self.resolve({row[0]: row[1] for row in known})
+        return [resolved[row[0]] for row in known]
 
     def members(self, roots: Iterable[int]) -> dict[int, int]:
         """Every name of some datasets, with its root."""

@@ -10,6 +10,7 @@ from itertools import islice
 from headwater.errors import TooManySplits
 from headwater.openlineage.events import MAX_NAME
 from headwater.openlineage.names import NodeId
+from headwater.server.lineage.scope import Scope
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.database import Row, Session, batched
 
@@ -33,12 +34,12 @@ _Split = tuple[int, int]  # where the namespace and the dataset of a column end
 
 
 class NodeLookup:
-    """Looks up node ids in the store at one moment."""
+    """Looks up node ids in the store at one moment, in the namespaces of a scope."""
 
-    __slots__ = ("_at", "_rules", "_session")
+    __slots__ = ("_at", "_rules", "_scope", "_session")
 
-    def __init__(self, session: Session, rules: AliasRules, at: int) -> None:
-        self._session, self._rules, self._at = session, rules, at
+    def __init__(self, session: Session, rules: AliasRules, at: int, scope: Scope) -> None:
+        self._session, self._rules, self._at, self._scope = session, rules, at, scope
 
     def find_dataset(self, node: NodeId) -> Row | None:
         """The id and the present root of a dataset."""
@@ -101,6 +102,7 @@ class NodeLookup:
     ) -> dict[str, int]:  # fmt: skip
         """The ids of those namespaces that exist."""
         resolved = {namespace: resolve(namespace) for namespace in namespaces}
+        resolved = {given: name for given, name in resolved.items() if self._scope.covers(name)}
         if not resolved:
             return {}
         ids: dict[str, int] = dict(self._session.all(_NAMESPACES, [*{*resolved.values()}]))

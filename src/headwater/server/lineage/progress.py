@@ -57,18 +57,21 @@ def _point(time: int, facet: ProgressFacet) -> Point:
 def snapshots(view: StoreView, root: int) -> list[Snapshot]:
     """The latest snapshots of a dataset, newest first."""
     rows = view.session.all(
-        "SELECT DISTINCT e.time, s.seq, r.uuid FROM dataset d "
+        "SELECT DISTINCT e.time, s.seq, r.uuid, r.id FROM dataset d "
         "JOIN run_io o ON o.dataset = d.id AND o.io = ? JOIN snapshot s ON s.run = o.run "
         "JOIN event e ON e.seq = s.seq JOIN run r ON r.id = s.run "
         "WHERE d.root = ? ORDER BY e.time DESC, s.seq DESC LIMIT ?", OUTPUT, root, _SNAPSHOTS,
     )  # fmt: skip
-    told = progress_facets(view, [seq for _, seq, _ in rows])
+    told, own = (
+        progress_facets(view, [row[1] for row in rows]),
+        view.scope.own_runs(row[3] for row in rows),
+    )
     found: dict[str, Snapshot] = {}
-    for time, seq, uuid in rows:
+    for time, seq, uuid, run in rows:
         facet = told.get(seq)
         for one in reversed((facet and facet.snapshots) or []):
             # A driver that starts again tells of its latest ones again: the first to tell counts.
-            found[one] = Snapshot(one, moment(time), uuid_text(uuid))
+            found[one] = Snapshot(one, moment(time), uuid_text(uuid) if run in own else None)
     return [*found.values()][:_SNAPSHOTS]
 
 

@@ -27,6 +27,7 @@ _LISTED_SNAPSHOTS = _LISTED_RUNS = 100
 _STATE = "it keeps state: later commits may hold the records as well"
 _EVENTS = "its reports tell the offsets of several commits together"
 _FUNCTION = "it writes tables and reports no snapshots: later ones may hold the records as well"
+_SEVERAL = "it writes several tables, and does not report which snapshots are of which"
 _TIME = "which records it read is not reported: it ran after they had been written"
 
 
@@ -40,6 +41,14 @@ class ReachedRun(Struct, rename="camel", gc=False):
     last_batch: int | None
     exact: bool
     reason: str | None
+
+
+class ReachedInput(Struct, rename="camel", gc=False):
+    """A dataset by which the records reached a job."""
+
+    node_id: str
+    namespace: str
+    name: str
 
 
 class ReachedOutput(Struct, rename="camel", gc=False):
@@ -63,6 +72,7 @@ class ReachedJob(Struct, rename="camel", gc=False):
     exact: bool
     run_count: int
     runs: list[ReachedRun]
+    inputs: list[ReachedInput]
     outputs: list[ReachedOutput]
 
 
@@ -173,11 +183,12 @@ class _Walk:
 
     def _readers(self, root: int, since: int) -> list[RunRow]:
         """The runs that read a dataset at a time or later, earliest first."""
+        own, params = self._view.scope.has_job("r.job")
         rows = self._view.session.all(
             "SELECT r.* FROM run r WHERE r.id IN (SELECT io.run FROM dataset d "
             "JOIN run_io io ON io.dataset = d.id AND io.io = ? WHERE d.root = ?) "
-            f"AND r.{LISTED} AND (r.ended_at IS NULL OR r.ended_at >= ?) "
-            "ORDER BY r.created_at, r.uuid LIMIT ?", INPUT, root, since, _MOST_RUNS + 1,
+            f"AND r.{LISTED} AND (r.ended_at IS NULL OR r.ended_at >= ?){own} "
+            "ORDER BY r.created_at, r.uuid LIMIT ?", INPUT, root, since, *params, _MOST_RUNS + 1,
         )  # fmt: skip
         self._looks += len(rows)
         if len(rows) > _MOST_RUNS:
@@ -234,8 +245,13 @@ class _Walk:
             all(visit.reason is None for visit in visits),
             len(visits),
             [_run(visit) for visit in ordered[:_LISTED_RUNS]],
+            self._job_inputs(visits[0].run.job),
             self._job_outputs(ordered),
         )
+
+    def _job_inputs(self, job: int) -> list[ReachedInput]:
+        names = sorted(dataset_names(self._view, self._read[job]).values())
+        return [ReachedInput(str(DatasetName(*name)), *name) for name in names]
 
     def _job_outputs(self, visits: list[_Visit]) -> list[ReachedOutput]:
         since: dict[int, int] = {}
@@ -255,15 +271,21 @@ class _Walk:
 
 
 def _outputs(view: StoreView, run: RunRow, snapshots: list[str]) -> dict[int, list[str]]:
-    """What a run wrote, each with snapshots: those it reported, else the version that it told."""
+    """What a run wrote, each with snapshots: those it reported, else the version that it told.
+
+    A report does not say of which table a snapshot is: with several tables it is not known.
+    """
     rows = view.session.all(
         "SELECT DISTINCT d.root FROM run_io io JOIN dataset d ON d.id = io.dataset "
         "WHERE io.run = ? AND io.io = ? ORDER BY d.root", run.id, OUTPUT,
     )  # fmt: skip
+    roots = [root for (root,) in rows]
+    tables = _not_topics(view, {*roots})
     found = {}
-    for (root,) in rows:
+    for root in roots:
         version = versions_told(view, root, OUTPUT, [run.id]).get(run.id)
-        found[root] = [version] if version and not snapshots else snapshots
+        is_own = len(tables) == 1 and root in tables
+        found[root] = snapshots if snapshots and is_own else [version] if version else []
     return found
 
 
@@ -275,14 +297,21 @@ def _by_offsets(view: StoreView, run: RunRow, told: Committed) -> _Visit:
     elif not told.is_per_commit:
         reason = _EVENTS
     outputs = _outputs(view, run, snapshots)
-    if reason is None and _writes_tables(view, {root for root in outputs if not outputs[root]}):
+    if reason is None and snapshots and len(_not_topics(view, {*outputs})) > 1:
+        reason = _SEVERAL
+    elif reason is None and _writes_tables(view, {root for root in outputs if not outputs[root]}):
         reason = _FUNCTION
     return _Visit(run, told.since, outputs, told.batches, reason)
 
 
+def _not_topics(view: StoreView, roots: set[int]) -> set[int]:
+    names = dataset_names(view, roots)
+    return {root for root in roots if not names[root][0].startswith("kafka:")}
+
+
 def _writes_tables(view: StoreView, roots: set[int]) -> bool:
     """Whether some datasets are tables, which have names beside that of their folder."""
-    names = dataset_names(view, several_names(view, roots)) if roots else {}
+    names = dataset_names(view, several_names(view, view.names.own(roots))) if roots else {}
     return any(not namespace.startswith("kafka:") for namespace, _ in names.values())
 
 

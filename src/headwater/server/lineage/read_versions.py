@@ -63,11 +63,12 @@ class SnapshotOrder:
         """
         if not snapshots or not most:
             return []
+        own, params = self._view.scope.has_job("r.job")
         rows = self._view.session.all(
             "SELECT min(s.seq) FROM snapshot s WHERE s.id = ANY(?) AND s.run IN "
             "(SELECT io.run FROM dataset d JOIN run_io io ON io.dataset = d.id AND io.io = ? "
-            "WHERE d.root = ?) GROUP BY s.id ORDER BY 1 LIMIT ?",
-            snapshots, OUTPUT, self._root, most,
+            f"JOIN run r ON r.id = io.run WHERE d.root = ?{own}) GROUP BY s.id ORDER BY 1 LIMIT ?",
+            snapshots, OUTPUT, self._root, *params, most,
         )  # fmt: skip
         wanted, found = {*snapshots}, list[int]()
         facets = progress_facets(self._view, [*dict.fromkeys(row[0] for row in rows)])

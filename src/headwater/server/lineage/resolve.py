@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from headwater.openlineage.kinds import DatasetKind
 from headwater.openlineage.names import NodeId, NodeKind
-from headwater.server.lineage.candidates import Candidate, Covers, Level, Lookup, Shown
+from headwater.server.lineage.candidates import Candidate, Level, Lookup, Shown
 from headwater.server.lineage.runs import LISTED
 from headwater.server.lineage.search import search_all
 from headwater.server.lineage.view import StoreView, moment, uuid_bytes, uuid_text
@@ -22,7 +22,7 @@ TYPES = ("JOB", "DATASET", "COLUMN")
 _DAY = 86_400 * 1_000_000  # microseconds; what is older than the newest by more is out of use
 _LISTED = 20  # others that are told
 _LABELLED = 8  # candidates for which a short name is looked for
-_SUGGESTED, _SUGGESTED_AMONG = 5, 200  # suggestions, and those of which the covered are told
+_SUGGESTED = 5
 _UUID = 36  # characters
 _KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "job": (("JOB",), ()),
@@ -70,27 +70,23 @@ class _Question(NamedTuple):
 
 
 def resolve(
-    view: StoreView, text: str, types: tuple[str, ...], covers: Covers | None = None
+    view: StoreView, text: str, types: tuple[str, ...], *, is_exact: bool = False
 ) -> Resolution:
     """What a name means: of these types, unless it is a node id or has a kind before it.
 
-    With `covers`, only what is of a namespace that it holds for is looked at.
+    If exact, it is taken for a node id and nothing else.
     """
-    lookup = Lookup(view, covers or _everything)
+    lookup = Lookup(view)
     meant = _node(view, lookup, text)
-    if meant is not None and (covers is None or covers(meant.namespace)):
+    if meant is not None:
         return Resolution(meant, [], 1, [])
+    if is_exact:
+        return Resolution(None, [], 0, [])
     found = _found(lookup, text, types)
     if found:
         return _resolution(lookup, found)
-    most = _SUGGESTED if covers is None else _SUGGESTED_AMONG
-    near = search_all(view, text, ["job", "dataset", "column"], None, most)
-    suggestions = [thing.node_id for thing in near if covers is None or covers(thing.namespace)]
-    return Resolution(None, [], 0, suggestions[:_SUGGESTED])
-
-
-def _everything(_: str) -> bool:
-    return True
+    near = search_all(view, text, ["job", "dataset", "column"], None, _SUGGESTED)
+    return Resolution(None, [], 0, [thing.node_id for thing in near])
 
 
 def _node(view: StoreView, lookup: Lookup, text: str) -> Meant | None:
@@ -115,10 +111,11 @@ def _run(view: StoreView, text: str) -> Meant | None:
     uuid = uuid_bytes(text) if len(text) == _UUID else None
     if uuid is None:
         return None
+    own, params = view.scope.within("j.namespace")
     rows = view.session.all(
         "SELECT r.uuid, n.name, j.name, r.updated_at FROM run r JOIN job j ON j.id = r.job "
-        f"JOIN namespace n ON n.id = j.namespace WHERE r.uuid = ? AND r.{LISTED}",
-        uuid,
+        f"JOIN namespace n ON n.id = j.namespace WHERE r.uuid = ? AND r.{LISTED}{own}",
+        uuid, *params,
     )  # fmt: skip
     for found, namespace, name, updated in rows:
         node_id = f"run:{uuid_text(found)}"

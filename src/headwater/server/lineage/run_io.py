@@ -44,19 +44,30 @@ def io_rows(view: StoreView, runs: list[int]) -> list[IoRow]:
 
 
 def ios_of(view: StoreView, rows: list[IoRow]) -> dict[tuple[int, int], list[Io]]:
-    """What runs read and wrote, by (run, io); of a dataset its last version there."""
+    """What runs read and wrote, by (run, io); of a dataset its last version there.
+
+    Of datasets outside of the view's namespaces only the name is told.
+    """
     names = dataset_names(view, {row[2] for row in rows})
-    chosen: dict[tuple[int, int, int], tuple[tuple[int, bytes, list[tuple[int, int]]], Io]] = {}
-    for run, io, root, version, own, _, last in rows:
-        found = Io(root, names[root], version, unpack_sources(own))
-        key = (run, io, root)
-        rank = (last, version or b"", sorted(stamp[:2] for stamp in found.own.values()))
-        if key not in chosen or chosen[key][0] < rank:
-            chosen[key] = rank, found
+    own_roots = view.names.own(names)
+    chosen: dict[tuple[int, int, int], IoRow] = {}
+    for row in rows:
+        known = chosen.setdefault(row[:3], row)
+        if known is not row and _rank(known) < _rank(row):
+            chosen[row[:3]] = row
     grouped: dict[tuple[int, int], list[Io]] = {}
-    for (run, io, _), (_, found) in sorted(chosen.items(), key=lambda item: item[1][1].name):
+    for run, io, root, version, own, _, _ in sorted(chosen.values(), key=lambda r: names[r[2]]):
+        is_own = root in own_roots
+        told = (version, unpack_sources(own)) if is_own else (None, {})
+        found = Io(root, names[root], *told)
         grouped.setdefault((run, io), []).append(found)
     return grouped
+
+
+def _rank(row: IoRow) -> tuple[int, bytes, list[tuple[int, int]]]:
+    """What decides which version of a dataset is the last that a run read or wrote."""
+    _, _, _, version, own, _, last = row
+    return last, version or b"", sorted(stamp[:2] for stamp in unpack_sources(own).values())
 
 
 def dataset_names(view: StoreView, ids: set[int]) -> dict[int, tuple[str, str]]:

@@ -93,6 +93,8 @@ def made_by(view: StoreView, dataset: int, snapshot: str) -> MadeBy | None:
     if not rows:
         return None
     seq, run, uuid, time = rows[0]
+    if not view.scope.own_runs([run]):
+        return None
     facet = progress_of(read_bodies(view.log, [seq])[seq]) or ProgressFacet()
     commit = next((one for one in facet.commits or () if one.snapshot == snapshot), None)
     return MadeBy(run, uuid, time, facet, commit)
@@ -156,45 +158,60 @@ def progress_of(body: bytes) -> ProgressFacet | None:
 
 
 def _whole(told: Iterable[ProgressFacet]) -> Offsets:
-    """From where the first starts to where the last ends, by topic and partition."""
+    """From where the first report starts to where the last ends, by topic and partition."""
     offsets: Offsets = {}
     for facet in told:
-        for source in facet.sources or ():
-            for side, given in (("from", source.start_offset), ("to", source.end_offset)):
-                for topic, partition, offset in positions(given):
-                    known = offsets.setdefault(topic, {}).setdefault(
-                        partition, {"from": None, "to": None}
-                    )
-                    if side == "to" or known["from"] is None:
-                        known[side] = offset
+        for (topic, partition), (start, end) in extents(facet).items():
+            known = offsets.setdefault(topic, {}).setdefault(partition, {"from": start, "to": end})
+            known["to"] = end
     return offsets
+
+
+def extents(facet: ProgressFacet) -> dict[tuple[str, str], tuple[int, int]]:
+    """From where to where one report goes, over all commits that it tells of."""
+    told = [(commit.offsets or {}) for commit in facet.commits or ()]
+    spans = [
+        (topic, partition, start or 0, end)  # an unknown start is the beginning
+        for offsets in told
+        for topic, parts in offsets.items()
+        for partition, (start, end) in parts.items()
+    ]
+    for source in facet.sources or ():
+        for given in (source.start_offset, source.end_offset):
+            spans += [(topic, part, place, place) for topic, part, place in positions(given)]
+    found: dict[tuple[str, str], tuple[int, int]] = {}
+    for topic, partition, start, end in spans:
+        low, high = found.get((topic, partition), (start, end))
+        found[topic, partition] = min(low, start), max(high, end)
+    return found
 
 
 def _beside(view: StoreView, row: RunRow, roots: list[int], io: int) -> list[dict[str, Any]]:
     """Runs that wrote what this one read, or read what it wrote, while both were at it."""
     begun, ended = row.created_at, row.ended_at if row.ended_at is not None else FOREVER
     found: dict[tuple[int, int], tuple[Any, ...]] = {}
+    own, params = view.scope.within("j.namespace")
     for root in roots:
         first, last = _reach(view, root, begun, ended, io)
         rows = view.session.all(
-            "SELECT DISTINCT r.id, r.uuid, jn.name, j.name, n.name, d.name, r.created_at "
+            "SELECT DISTINCT r.id, r.uuid, jn.name, j.name, m.root, r.created_at "
             "FROM dataset m JOIN run_io o ON o.dataset = m.id AND o.io = ? AND o.since < ? "
             "JOIN run r ON r.id = o.run JOIN job j ON j.id = r.job "
-            "JOIN namespace jn ON jn.id = j.namespace JOIN dataset d ON d.id = m.root "
-            "JOIN namespace n ON n.id = d.namespace WHERE m.root = ? AND r.id <> ? "
+            f"JOIN namespace jn ON jn.id = j.namespace WHERE m.root = ? AND r.id <> ?{own} "
             "AND r.state <> 'DECLARED' AND (o.since >= ? OR r.ended_at IS NULL OR r.ended_at >= ?) "
             "ORDER BY r.created_at DESC LIMIT ?",
-            io, last, root, row.id, first, begun, _PAGE,
+            io, last, root, row.id, *params, first, begun, _PAGE,
         )  # fmt: skip
         found |= {(one[0], root): one for one in rows}
-    ordered = sorted(found.values(), key=lambda one: (one[6], one[1]))
+    ordered = sorted(found.values(), key=lambda one: (one[5], one[1]))
+    names = view.names.of(one[4] for one in ordered)
     return [
         {
             "runId": uuid_text(uuid),
             "job": {"namespace": space, "name": name},
-            "via": str(DatasetName(place, dataset)),
+            "via": str(names[root]),
         }
-        for _, uuid, space, name, place, dataset, _ in ordered
+        for _, uuid, space, name, root, _ in ordered
     ]
 
 
@@ -202,11 +219,14 @@ def _reach(view: StoreView, root: int, begun: int, ended: int, io: int) -> tuple
     """From when until when others count: upstream the last to write before this run began,
     and whoever wrote until it ended; downstream whoever read before something newer was written.
     """
+    # Who else wrote a dataset of another namespace is not told.
+    own, params = ("", []) if view.names.own([root]) else view.scope.has_job("r.job")
     which, order = ("since <= ?", "max") if io == OUTPUT else ("since > ?", "min")
     rows = view.session.all(
         f"SELECT {order}(o.since) FROM dataset m JOIN run_io o ON o.dataset = m.id AND o.io = 1 "
-        f"AND o.run <> 0 AND o.written >= 0 AND o.{which} WHERE m.root = ?",
-        begun if io == OUTPUT else min(ended, FOREVER - 1), root,
+        f"AND o.run <> 0 AND o.written >= 0 AND o.{which} LEFT JOIN run r ON r.id = o.run "
+        f"WHERE m.root = ?{own}",
+        begun if io == OUTPUT else min(ended, FOREVER - 1), root, *params,
     )  # fmt: skip
     edge = rows[0][0]
     if io == OUTPUT:

@@ -11,7 +11,8 @@ LATEST = 10  # runs shown with a job
 
 
 def latest_runs(view: StoreView, jobs: list[int], most: int) -> dict[int, list[RunRow]]:
-    """The latest runs of each job, latest first."""
+    """The latest runs of each job of the view's namespaces, latest first."""
+    jobs = [*view.scope.own_jobs(jobs)]
     rows = view.session.all(
         "SELECT r.* FROM (SELECT j.id, (SELECT x.created_at FROM run x WHERE x.job = j.id "
         f"AND x.{LISTED} ORDER BY x.created_at DESC LIMIT 1 OFFSET ?) AS since FROM job j "
@@ -29,7 +30,11 @@ def latest_runs(view: StoreView, jobs: list[int], most: int) -> dict[int, list[R
 
 
 def latest_rows(view: StoreView, jobs: list[int]) -> dict[int, tuple[Any, ...]]:
-    """The run of each job that had begun last, as its row is stored, in the state it was in."""
+    """The run of each job that had begun last, as its row is stored, in the state it was in.
+
+    Runs of jobs outside of the view's namespaces are not told.
+    """
+    jobs = [*view.scope.own_jobs(jobs)]
     rows = view.session.all(
         "SELECT r.* FROM job j JOIN run r ON r.id = (SELECT x.id FROM run x WHERE x.job = j.id "
         f"AND x.{LISTED} AND x.created_at <= ? ORDER BY x.created_at DESC, x.uuid DESC LIMIT 1) "

@@ -9,25 +9,31 @@ Unlisted = dict[int, list[str]]  # a dataset's root → columns that are not in 
 
 
 def schema_ids(view: StoreView, roots: Iterable[int]) -> dict[int, int]:
-    """The schema of each dataset at the moment: as written, else as read."""
+    """The schema of each dataset at the moment: as written, else as read.
+
+    Of datasets that are not of the view's namespaces none is known.
+    """
     names = view.names
+    roots = names.own(roots)
     rows = view.session.all(
         "SELECT d.id, d.root, s.io, s.since, s.schema FROM dataset d "
         "JOIN schema_span s ON s.dataset = d.id AND s.since <= ? AND s.until > ? "
         f"WHERE {names.condition}", view.at, view.at, names.keys(roots),
     )  # fmt: skip
-    resolved = names.resolve({row[0]: row[1] for row in rows})
-    best: dict[int, tuple[tuple[int, int], set[int]]] = {}
-    for member, _, io, since, schema in rows:
-        root = resolved[member]
-        if root not in best or best[root][0] < (io, since):
-            best[root] = (io, since), {schema}
-        elif best[root][0] == (io, since):
-            best[root][1].add(schema)
-    tied = {schema for _, schemas in best.values() if len(schemas) > 1 for schema in schemas}
-    digests = _digests(view, tied)
-    return {
-        root: max(schemas, key=lambda s: digests.get(s, b"")) for root, (_, schemas) in best.items()
+    best: dict[int, tuple[int, int]] = {}
+    found: dict[int, int] = {}
+    tied: dict[int, set[int]] = {}
+    for root, (_, _, io, since, schema) in zip(names.roots_in(rows), rows, strict=True):
+        rank = io, since
+        known = best.get(root)
+        if known is None or known < rank:
+            best[root], found[root] = rank, schema
+            tied.pop(root, None)
+        elif known == rank and found[root] != schema:
+            tied.setdefault(root, {found[root]}).add(schema)
+    digests = _digests(view, {schema for schemas in tied.values() for schema in schemas})
+    return found | {
+        root: max(schemas, key=lambda s: digests.get(s, b"")) for root, schemas in tied.items()
     }
 
 
@@ -62,14 +68,14 @@ def unlisted_columns(view: StoreView, roots: list[int]) -> Unlisted:
     if not view.session.all("SELECT 1 FROM mapped_field LIMIT 1"):
         return {}
     names = view.names
+    roots = [*names.own(roots)]
     rows = view.session.all(
         "SELECT d.id, d.root, f.name FROM dataset d JOIN mapped_field m ON m.dataset = d.id "
         f"JOIN field_name f ON f.id = m.name WHERE {names.condition}", names.keys(roots),
     )  # fmt: skip
-    resolved = names.resolve({row[0]: row[1] for row in rows})
     named: dict[int, set[str]] = {}
-    for member, _, name in rows:
-        named.setdefault(resolved[member], set()).add(name)
+    for root, row in zip(names.roots_in(rows), rows, strict=True):
+        named.setdefault(root, set()).add(row[2])
     for root, schema in schemas_of(view, [*named]).items():
         named[root] -= schema.names
         if named[root]:
@@ -100,9 +106,11 @@ def _held_columns(view: StoreView, roots: list[int]) -> dict[int, set[str]]:
 
 def unlisted_by_name(view: StoreView, fields: list[int], limit: int) -> list[tuple[int, str]]:
     """Columns with some names (by id) that no schema has: root and name."""
+    own, params = view.scope.has_dataset("d.root")
     rows = view.session.all(
         "SELECT DISTINCT d.root, f.name FROM mapped_field m JOIN field_name f ON f.id = m.name "
-        "JOIN dataset d ON d.id = m.dataset WHERE m.name = ANY(?) LIMIT ?", fields, limit,
+        f"JOIN dataset d ON d.id = m.dataset WHERE m.name = ANY(?){own} LIMIT ?",
+        fields, *params, limit,
     )  # fmt: skip
     unlisted = unlisted_columns(view, [*{row[0] for row in rows}])
     return [(root, name) for root, name in rows if name in unlisted.get(root, ())]

@@ -43,21 +43,26 @@ class Wanted(NamedTuple):
 
 # The datasets that go by some names, with the name that matched.
 _DATASETS = (
-    "SELECT n.name, d.name, d.updated_at, m.id FROM dataset m JOIN dataset d ON d.id = m.root "
+    "SELECT n.name, d.name, d.updated_at, m.id, d.id FROM dataset m "
+    "JOIN dataset d ON d.id = m.root "
     "JOIN namespace n ON n.id = d.namespace WHERE m.id = ANY(?) AND NOT d.hidden"
 )
 _JOBS = (
-    "SELECT n.name, d.name, d.updated_at, d.id FROM job d "
+    "SELECT n.name, d.name, d.updated_at, d.id, 0 FROM job d "
     "JOIN namespace n ON n.id = d.namespace WHERE d.id = ANY(?) AND NOT d.hidden"
 )
 NAMED = {"DATASET": (DATASETS, _DATASETS), "JOB": (JOBS, _JOBS)}
 
 
-def narrowed(sql: str, wanted: Wanted) -> tuple[str, list[Any]]:
+def narrowed(view: StoreView, sql: str, wanted: Wanted) -> tuple[str, list[Any]]:
     """A statement that finds only what is in the wanted namespace and time, and its parameters."""
-    params: list[Any] = []
+    is_job = sql == _JOBS
+    own, params = view.scope.within("d.namespace") if is_job else view.scope.has_dataset("d.id")
+    sql += own
+    # A limited view may show a dataset by another name than its root's: see `shown`.
+    namespace = wanted.namespace if is_job or not view.scope.is_limited else None
     for value, clause in (
-        (wanted.namespace, " AND n.name = ?"),
+        (namespace, " AND n.name = ?"),
         (wanted.after, " AND d.updated_at >= ?"),
         (wanted.before, " AND d.updated_at < ?"),
     ):
@@ -67,8 +72,17 @@ def narrowed(sql: str, wanted: Wanted) -> tuple[str, list[Any]]:
     return sql, params
 
 
+def shown(view: StoreView, rows: list[Any], namespace: str | None) -> list[Any]:
+    """Rows that begin with a dataset's name and end with its root (0: a job), as it is shown."""
+    if not view.scope.is_limited:
+        return rows
+    names = view.names.of(row[-1] for row in rows if row[-1])
+    named = [(*names.get(row[-1], row[:2]), *row[2:]) for row in rows]
+    return [row for row in named if namespace in (None, row[0])]
+
+
 COLUMNS = (
-    "SELECT DISTINCT n.name, d.name, d.updated_at, f.name, f.id FROM field_name f "
+    "SELECT DISTINCT n.name, d.name, d.updated_at, f.name, f.id, d.id FROM field_name f "
     "JOIN schema_field sf ON sf.name = f.id JOIN schema_span s ON s.schema = sf.schema "
     "AND s.since <= ? AND s.until > ? JOIN dataset m ON m.id = s.dataset "
     "JOIN dataset d ON d.id = m.root JOIN namespace n ON n.id = d.namespace "
@@ -87,13 +101,13 @@ def unlisted(view: StoreView, names: list[int], wanted: Wanted, limit: int) -> l
     columns = unlisted_by_name(view, names, limit)
     if not columns:
         return []
-    sql, params = narrowed(_UNLISTED, wanted)
-    shown = {
+    sql, params = narrowed(view, _UNLISTED, wanted)
+    known = {
         row[3]: row[:3] for row in view.session.all(sql, [root for root, _ in columns], *params)
     }
     rows = view.session.all("SELECT name, id FROM field_name WHERE id = ANY(?)", names)
     ids: dict[str, int] = dict(rows)
-    return [(*shown[root], name, ids[name]) for root, name in columns if root in shown]
+    return [(*known[root], name, ids[name], root) for root, name in columns if root in known]
 
 
 _Ranked = tuple[tuple[Any, ...], FoundThing]
@@ -136,11 +150,11 @@ def _things(
     letter, sql = NAMED[kind]
     names = match(view, letter, text, MORE * limit + 20)
     ranks = {match.target: match for match in names}
-    sql, params = narrowed(sql, Wanted(text, namespace=namespace))
-    rows = view.session.all(sql, [*ranks], *params)
+    sql, params = narrowed(view, sql, Wanted(text, namespace=namespace))
+    rows = shown(view, view.session.all(sql, [*ranks], *params), namespace)
     name = DatasetName if kind == "DATASET" else JobName
     best: dict[str, _Ranked] = {}  # a dataset may match by several of its names
-    for space, told, updated, number in rows:
+    for space, told, updated, number, _ in rows:
         id_ = str(name(space, told))
         found = FoundThing(kind, id_, told, space, None, moment(updated), None)
         ranked = (_rank(ranks[number], updated, kind), found)
@@ -156,7 +170,7 @@ def _columns(
     view: StoreView, text: str, namespace: str | None, limit: int, match: _Find
 ) -> list[_Ranked]:
     names = match(view, FIELDS, text, MORE * limit + 20)
-    sql, params = narrowed(COLUMNS, Wanted(text, namespace=namespace))
+    sql, params = narrowed(view, COLUMNS, Wanted(text, namespace=namespace))
     found: list[_Ranked] = []
     for part in (names[:limit], names[limit:]):  # the best names first, and often they are enough
         ranks = {match.target: match for match in part}
@@ -172,7 +186,7 @@ def _columns(
                     moment(updated), None,
                 ),
             )
-            for space, dataset, updated, field, number in rows
+            for space, dataset, updated, field, number, _ in shown(view, rows, namespace)
         ]  # fmt: skip
     return found
 
@@ -183,7 +197,9 @@ def _runs(view: StoreView, text: str, namespace: str | None, limit: int) -> list
     if not 4 <= len(digits) <= 32 or not all(c in "0123456789abcdef" for c in digits):
         return []
     least, most = (bytes.fromhex(digits.ljust(32, fill)) for fill in "0f")
-    where, params = ("", []) if namespace is None else (" AND n.name = ?", [namespace])
+    where, params = view.scope.within("j.namespace")
+    if namespace is not None:
+        where, params = f"{where} AND n.name = ?", [*params, namespace]
     rows = view.session.all(
         "SELECT r.uuid, n.name, j.name, r.updated_at, r.state FROM run r "
         "JOIN job j ON j.id = r.job JOIN namespace n ON n.id = j.namespace "

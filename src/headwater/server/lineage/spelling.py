@@ -11,6 +11,7 @@ from typing import NamedTuple
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
+from headwater.server.lineage.scope import Scope
 from headwater.server.store.database import Session
 
 _WORD = re.compile(r"[^\W_]+")
@@ -21,6 +22,7 @@ _CORRECTIONS = 8  # words that one word may stand for
 _SCANNED = 2000  # names of which the best are chosen
 _NONE = 1000  # the distance of a word that is not there
 _MOST = 200_000  # names of a kind in the index: the newest
+_MOST_OWN = 10_000  # of which an index is made for one question
 _TABLES = {"J": "job", "D": "dataset", "F": "field_name"}
 
 
@@ -39,8 +41,12 @@ class Spelling:
         self._lock = Lock()
         self._indexes = {kind: _Index() for kind in _TABLES}
 
-    def near(self, session: Session, kind: str, text: str, most: int) -> list[Near]:
+    def near(
+        self, session: Session, kind: str, text: str, most: int, scope: Scope
+    ) -> list[Near]:  # fmt: skip
         """The names of a kind with words near those of a text, the nearest and shortest first."""
+        if scope.is_limited:
+            return _own_index(session, kind, scope).near(text.lower(), most)
         index = self._indexes[kind]
         with self._lock:
             rows = session.all(
@@ -50,6 +56,20 @@ class Spelling:
             for target, name in reversed(rows):
                 index.add(int(target), name)
             return index.near(text.lower(), most)
+
+
+def _own_index(session: Session, kind: str, scope: Scope) -> "_Index":
+    """An index of the names of some namespaces alone: those of others must not crowd them out."""
+    has_own = {"J": scope.has_job, "D": scope.has_name, "F": scope.has_field}[kind]
+    own, params = has_own("id")
+    rows = session.all(
+        f"SELECT id, name FROM {_TABLES[kind]} WHERE 1 = 1{own} ORDER BY id DESC LIMIT ?",
+        *params, _MOST_OWN,
+    )  # fmt: skip
+    index = _Index()
+    for target, name in reversed(rows):
+        index.add(int(target), name)
+    return index
 
 
 class _Index:

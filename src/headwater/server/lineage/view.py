@@ -19,6 +19,7 @@ from headwater.server.lineage.metering import MeteredSession, size_of
 from headwater.server.lineage.names import Names, PastNames
 from headwater.server.lineage.nested_index import NestedIndex, is_dotted
 from headwater.server.lineage.node_lookup import NodeLookup
+from headwater.server.lineage.scope import Scope
 from headwater.server.lineage.spelling import Spelling
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.compression import content_size
@@ -152,9 +153,12 @@ class Contents:
 
 
 class StoreView:
-    """The store at one moment: a session, the names of datasets then, and shared caches."""
+    """The store at one moment: a session, the names of datasets then, and shared caches.
 
-    __slots__ = ("at", "budget", "contents", "log", "names", "rules", "session")
+    With `namespaces`, it is limited to those that begin with one of these texts (`scope`).
+    """
+
+    __slots__ = ("at", "budget", "contents", "log", "names", "rules", "scope", "session")
 
     def __init__(
         self,
@@ -164,12 +168,15 @@ class StoreView:
         at: int,
         budget: Budget,
         log: Session | None = None,
+        namespaces: tuple[str, ...] = (),
     ) -> None:
         self.session, self.rules, self.contents = session, rules, contents
         # For bodies of events, of which few are held at once and which have a budget of their own.
         self.log = log or session
         self.at, self.budget = at, budget
-        self.names = PastNames(session, at) if self.is_past else Names(session)
+        self.scope = Scope(session, namespaces)
+        is_past = self.is_past
+        self.names = PastNames(session, self.scope, at) if is_past else Names(session, self.scope)
 
     @property
     def is_past(self) -> bool:
@@ -178,7 +185,9 @@ class StoreView:
 
     def at_moment(self, at: int) -> "StoreView":
         """The same store at another moment."""
-        return StoreView(self.session, self.rules, self.contents, at, self.budget, self.log)
+        return StoreView(
+            self.session, self.rules, self.contents, at, self.budget, self.log, self.scope.prefixes
+        )
 
     def schemas(self, ids: set[int]) -> dict[int, Schema]:
         """Schemas by id."""
@@ -262,7 +271,7 @@ class StoreView:
 
     @property
     def _lookup(self) -> NodeLookup:
-        return NodeLookup(self.session, self.rules, self.at)
+        return NodeLookup(self.session, self.rules, self.at, self.scope)
 
     def _root_of(self, row: Row) -> int:
         return self.names.resolve({row[0]: row[1]})[row[0]]
@@ -280,13 +289,15 @@ class StoreViews:
         self._database, self._rules, self._contents = database, rules, Contents()
 
     @contextmanager
-    def open_view(self, at: int = NOW) -> Iterator[StoreView]:
-        """A view of the store at a moment of its history."""
+    def open_view(self, at: int = NOW, *, namespaces: tuple[str, ...] = ()) -> Iterator[StoreView]:
+        """A view of the store at a moment of its history, limited to some namespaces if wanted."""
         budget = Budget(self._contents.turn)
         try:
             with self._database.reading() as session:
                 counted = MeteredSession(session, budget)
-                yield StoreView(counted, self._rules, self._contents, at, budget, session)
+                yield StoreView(
+                    counted, self._rules, self._contents, at, budget, session, namespaces
+                )
         finally:
             budget.close()
 

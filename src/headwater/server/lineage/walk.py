@@ -45,6 +45,9 @@ class Walk:
             self._asked |= new
             if not new:
                 return
+            if self.view.scope.is_limited:
+                level = self.take(self.jobs_of(new) - self.inputs.keys())
+                continue
             jobs, params = self._jobs_of(new, (INPUT, OUTPUT))
             level = self._take(f"({jobs} AND NOT e.job = ANY(?))", *params, [*level])
 
@@ -63,27 +66,29 @@ class Walk:
     def jobs_of(self, roots: set[int], *sides: int) -> set[int]:
         """The jobs that read, that write, or either, some datasets."""
         sql, params = self._jobs_of(roots, (sides[0], sides[-1]) if sides else (INPUT, OUTPUT))
-        return {row[0] for row in self.view.session.all(sql, *params)}
+        rows = self.view.session.all(sql, *params)
+        return {row[-1] for row in self._seen(rows)}
 
     def spans(self) -> dict[EdgeKey, Span]:
         """When each edge was there: from its first moment to its last."""
         rows = self.view.session.all(
-            "SELECT e.job, e.io, d.id, d.root, e.since, e.until FROM edge e "
+            "SELECT d.id, d.root, e.job, e.io, e.since, e.until FROM edge e "
             "JOIN dataset d ON d.id = e.dataset JOIN dataset r ON r.id = d.root AND NOT r.hidden "
             "WHERE e.job = ANY(?) AND e.since <= ? AND e.until > ?", [*self.inputs], *self._window,
         )  # fmt: skip
-        roots = self.view.names.resolve({row[2]: row[3] for row in rows})
+        roots = self.view.names.roots_in(rows)
         found: dict[EdgeKey, Span] = {}
-        for job, io, dataset, _, since, until in rows:
-            key = job, io, roots[dataset]
+        for root, (_, _, job, io, since, until) in zip(roots, rows, strict=True):
+            key = job, io, root
             known = found.get(key, Span(since, until))
             found[key] = Span(min(known.since, since), max(known.until, until))
         return found
 
     def _jobs_of(self, roots: set[int], sides: tuple[int, int]) -> tuple[str, list[Any]]:
         names = self.view.names
+        columns = "d.id, d.root, e.job" if self.view.scope.is_limited else "e.job"
         sql = (
-            "SELECT DISTINCT e.job FROM dataset d JOIN edge e ON e.dataset = d.id "
+            f"SELECT DISTINCT {columns} FROM dataset d JOIN edge e ON e.dataset = d.id "
             "AND e.io IN (?, ?) AND e.since <= ? AND e.until > ? "
             f"JOIN job j ON j.id = e.job AND NOT j.hidden WHERE {names.condition}"
         )
@@ -92,19 +97,31 @@ class Walk:
     def _take(self, jobs: str, *params: Any) -> set[int]:
         """Take in the jobs that a statement gives, with their datasets."""
         rows = self.view.session.all(
-            f"SELECT e.job, e.io, d.id, d.root FROM {jobs} j "
+            f"SELECT d.id, d.root, e.job, e.io FROM {jobs} j "
             "JOIN edge e ON e.job = j.job AND e.since <= ? AND e.until > ? "
             "JOIN dataset d ON d.id = e.dataset JOIN dataset r ON r.id = d.root AND NOT r.hidden",
             *params, *self._window,
         )  # fmt: skip
+        rows = self._seen(rows)
         inputs, outputs = self.inputs, self.outputs
-        roots = self.view.names.resolve({row[2]: row[3] for row in rows})
-        for job, io, dataset, _ in rows:
+        roots = self.view.names.roots_in(rows)
+        for root, (_, _, job, io) in zip(roots, rows, strict=True):
             if job not in inputs:
                 inputs[job], outputs[job] = set(), set()
-            (inputs if io == INPUT else outputs)[job].add(roots[dataset])
-        self.datasets.update(roots.values())
-        return {row[0] for row in rows}
+            (inputs if io == INPUT else outputs)[job].add(root)
+        self.datasets.update(roots)
+        return {row[2] for row in rows}
+
+    def _seen(self, rows: list[Any]) -> list[Any]:
+        """Rows of edges (dataset, root, job) of which an end is of the view's namespaces."""
+        if not self.view.scope.is_limited or not rows:
+            return rows
+        roots = self.view.names.roots_in(rows)
+        jobs = self.view.scope.own_jobs(row[2] for row in rows)
+        datasets = self.view.names.own(roots)
+        return [
+            row for root, row in zip(roots, rows, strict=True) if row[2] in jobs or root in datasets
+        ]
 
 
 def walk_around(

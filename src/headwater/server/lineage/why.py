@@ -9,13 +9,20 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from headwater.openlineage.facets import ProgressFacet, positions
+from headwater.openlineage.facets import ProgressFacet
 from headwater.openlineage.names import DatasetName, JobName
 from headwater.server.lineage.jobs import job_names
 from headwater.server.lineage.read_versions import versions_told
 from headwater.server.lineage.run_io import dataset_names
-from headwater.server.lineage.run_lineage import MadeBy, Offsets, made_by, progress_facets
+from headwater.server.lineage.run_lineage import (
+    MadeBy,
+    Offsets,
+    extents,
+    made_by,
+    progress_facets,
+)
 from headwater.server.lineage.runs import LISTED
+from headwater.server.lineage.state import bounded
 from headwater.server.lineage.view import StoreView, moment, uuid_text
 from headwater.server.store.rows import RunRow
 from headwater.server.store.tables import INPUT, OUTPUT
@@ -53,6 +60,7 @@ class Write(Struct, rename="camel", gc=False):
     inputs: list[VersionRead]
     exact: bool
     reason: str | None
+    stateful: bool = False  # whether it keeps state: then the offsets begin where that may
 
 
 class Why(NamedTuple):
@@ -70,13 +78,17 @@ class _Table(NamedTuple):
     until: int
 
 
-def why(view: StoreView, root: int, snapshot: str) -> Why | None:
-    """Follow a snapshot upstream; None where no event tells of it."""
+def why(view: StoreView, root: int, snapshot: str, watermark: int | None = None) -> Why | None:
+    """Follow a snapshot upstream; None where no event tells of it.
+
+    What keeps state may have read its records long before; not before its watermark had come
+    close to their time, if that is given.
+    """
     made = made_by(view, root, snapshot)
     if made is None:
         return None
     walk = _Walk(view)
-    walk.begin(made, root, snapshot)
+    walk.begin(made, root, snapshot, watermark)
     while walk.waiting and not walk.is_full:
         walk.follow(walk.waiting.pop(0))
     return Why(walk.writes, not walk.waiting and not walk.is_full)
@@ -98,27 +110,32 @@ class _Walk:
         """Whether the answer holds as much as it may."""
         return len(self.writes) >= _MOST or self._inputs_left <= 0
 
-    def begin(self, made: MadeBy, root: int, snapshot: str) -> None:
+    def begin(self, made: MadeBy, root: int, snapshot: str, watermark: int | None) -> None:
         """Begin with the run that made the snapshot."""
         run = self._run(made.run)
         offsets, reason = made.offsets, None
         if made.facet.watermark is not None or made.facet.state_rows:
-            offsets, reason = _from_the_beginning(offsets), _STATE
+            offsets, reason = _until(made), _STATE
+            if watermark is not None:
+                offsets = bounded(self._view, run, offsets, made.time, watermark)
         elif offsets and made.commit is None and len(made.facet.snapshots or ()) > 1:
             reason = _EVENTS
         batch = made.commit.batch if made.commit else None
         self._add(run, _Table(root, snapshot, made.time), made.time, batch, offsets, reason)
+        self.writes[-1].stateful = reason == _STATE
 
     def follow(self, table: _Table) -> None:
         """Go on with every run that wrote the table before it was read."""
         if table.until <= self._followed.get(table.root, -1):
             return
         self._followed[table.root] = table.until
+        own, params = self._view.scope.has_job("r.job")
         rows = self._view.session.all(
             "SELECT r.* FROM run r WHERE r.id IN (SELECT io.run FROM dataset d "
             "JOIN run_io io ON io.dataset = d.id AND io.io = ? WHERE d.root = ?) "
-            f"AND r.{LISTED} AND r.created_at <= ? ORDER BY r.created_at DESC, r.uuid LIMIT ?",
-            OUTPUT, table.root, table.until, _MOST + 1,
+            f"AND r.{LISTED} AND r.created_at <= ?{own} "
+            "ORDER BY r.created_at DESC, r.uuid LIMIT ?",
+            OUTPUT, table.root, table.until, *params, _MOST + 1,
         )  # fmt: skip
         for run in map(RunRow.of, rows):
             if (table.root, run.id) not in self._seen and not self.is_full:
@@ -183,7 +200,7 @@ def _offsets(view: StoreView, run: RunRow, until: int) -> Offsets:
         )
         facets = progress_facets(view, [row[0] for row in rows])
         for facet in (facets[row[0]] for row in rows if row[0] in facets):
-            for (topic, partition), (start, end) in _extents(facet).items():
+            for (topic, partition), (start, end) in extents(facet).items():
                 known = found.setdefault(topic, {}).setdefault(
                     partition, {"from": None, "to": None}
                 )
@@ -192,30 +209,19 @@ def _offsets(view: StoreView, run: RunRow, until: int) -> Offsets:
     return found
 
 
-def _extents(facet: ProgressFacet) -> dict[tuple[str, str], tuple[int, int]]:
-    """From where to where one report goes, over all commits that it tells of."""
-    told = [(commit.offsets or {}) for commit in facet.commits or ()]
-    spans = [
-        (topic, partition, start or 0, end)  # an unknown start is the beginning
-        for offsets in told
-        for topic, parts in offsets.items()
-        for partition, (start, end) in parts.items()
+def _until(made: MadeBy) -> Offsets:
+    """All that was read up to a commit; one that only closes windows reads nothing itself."""
+    last = made.commit.batch if made.commit else None
+    commits = [
+        one
+        for one in made.facet.commits or ()
+        if last is None or one.batch is None or one.batch <= last
     ]
-    for source in facet.sources or ():
-        for given in (source.start_offset, source.end_offset):
-            spans += [(topic, part, place, place) for topic, part, place in positions(given)]
-    found: dict[tuple[str, str], tuple[int, int]] = {}
-    for topic, partition, start, end in spans:
-        low, high = found.get((topic, partition), (start, end))
-        found[topic, partition] = min(low, start), max(high, end)
+    found: Offsets = {}
+    spans = extents(ProgressFacet(commits=commits)) or extents(made.facet)
+    for (topic, partition), (_, end) in spans.items():
+        found.setdefault(topic, {})[partition] = {"from": None, "to": end}
     return found
-
-
-def _from_the_beginning(offsets: Offsets) -> Offsets:
-    return {
-        topic: {number: {"from": None, "to": one["to"]} for number, one in parts.items()}
-        for topic, parts in offsets.items()
-    }
 
 
 def _read(name: tuple[str, str], snapshot: str | None) -> VersionRead:

@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import msgspec
 
+from headwater.errors import AnswerTooLarge, HeadwaterError, TooManySplits
 from headwater.openlineage.masking import mask_text
 from headwater.server.lineage.view import StoreViews
 from headwater.server.live.feed import Item, nodes_about, write
@@ -44,6 +45,7 @@ class Webhooks:
     def __init__(self, store: Store, views: StoreViews) -> None:
         self._store, self._views = store, views
         self._failed: dict[int, int] = {}
+        self._refused: dict[int, str] = {}  # why what a webhook is about cannot be looked up
 
     async def run(self) -> None:
         """Go on until cancelled."""
@@ -51,10 +53,14 @@ class Webhooks:
             while True:
                 await asyncio.sleep(_EVERY)
                 try:
-                    hooks = await asyncio.to_thread(self._due)
-                    await asyncio.gather(*(self._serve(client, hook) for hook in hooks))
+                    await self.call_due(client)
                 except Exception:
                     _log.exception("webhooks could not be called")
+
+    async def call_due(self, client: httpx.AsyncClient) -> None:
+        """Call each webhook for which there is news."""
+        hooks = await asyncio.to_thread(self._due)
+        await asyncio.gather(*(self._serve(client, hook) for hook in hooks))
 
     def _due(self) -> list[Hook]:
         with self._store.database.reading() as session:
@@ -63,10 +69,16 @@ class Webhooks:
         return [hook for hook in hooks if hook.position < last]
 
     async def _serve(self, client: httpx.AsyncClient, hook: Hook) -> None:
-        mine: bool = await self._change(lambda session, _: claim(session, hook, _CLAIM))
+        mine: bool = await self._change(lambda commit: claim(commit.session, hook, _CLAIM))
         if not mine:
             return
-        entries, nodes = await asyncio.to_thread(self._read, hook)
+        try:
+            entries, nodes = await asyncio.to_thread(self._read, hook)
+        except (AnswerTooLarge, TooManySplits) as error:
+            self._note_refusal(hook, error)
+            await self._change(lambda commit: settle(commit.session, hook, hook.position, _LONGEST))
+            return
+        self._refused.pop(hook.id, None)
         position, wait = hook.position, 0.0
         for numbered in entries:
             for body in bodies(hook, numbered, nodes):
@@ -78,7 +90,7 @@ class Webhooks:
                 break
             self._failed.pop(hook.id, None)
             position = numbered.number
-        await self._change(lambda session, _: settle(session, hook, position, wait))
+        await self._change(lambda commit: settle(commit.session, hook, position, wait))
 
     async def _change(self, work: Any) -> Any:
         return await asyncio.wrap_future(self._store.writer.change(work))
@@ -87,6 +99,13 @@ class Webhooks:
         with self._views.open_view() as view:
             nodes = nodes_about(view, hook.node) if hook.node else None
             return read_feed(view.session, hook.position, 50), nodes
+
+    def _note_refusal(self, hook: Hook, error: HeadwaterError) -> None:
+        """Log why a webhook cannot be called, once for each reason."""
+        reason = str(error)
+        if self._refused.get(hook.id) != reason:
+            self._refused[hook.id] = reason
+            _log.warning("webhook %s: %s; it is tried every %g s", hook.name, reason, _LONGEST)
 
     def _next_try(self, hook: Hook, reason: str) -> float:
         tries = self._failed[hook.id] = self._failed.get(hook.id, 0) + 1

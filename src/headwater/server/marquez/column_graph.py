@@ -21,19 +21,20 @@ def column_graph(
     view: StoreView, walk: ColumnWalk, *, is_versioned: bool = False, is_detailed: bool = False
 ) -> Graph:
     """The columns of a walk as a graph; columns that nothing leads to or from are left out."""
-    linked = {column for pair in walk.steps for column in pair}
-    return _Writer(view, walk, is_versioned, is_detailed).graph(linked)
+    return _Writer(view, walk, is_versioned, is_detailed).graph()
 
 
 class _Writer:
     def __init__(
         self, view: StoreView, walk: ColumnWalk, is_versioned: bool, is_detailed: bool
     ) -> None:
-        self._walk, self._is_versioned, self._is_detailed = walk, is_versioned, is_detailed
-        roots = sorted({column[0] for pair in walk.steps for column in pair})
+        self._walk, self._is_detailed = walk, is_detailed
+        linked = {column for pair in walk.steps for column in pair}
+        roots = {column[0] for column in linked}
         self._names = view.names.of(roots)
-        versions = versions_at(view, set(roots), view.at)
+        versions = versions_at(view, roots, view.at)
         self._versions = {r: uuid_text(versions[r]) if r in versions else None for r in roots}
+        self._ids = {column: self._id(column, is_versioned) for column in linked}
         job_ids = {step.job for steps in walk.steps.values() for step in steps}
         names = job_names(view, job_ids) if is_detailed else {}
         self._jobs = {number: Name(*name) for number, name in names.items()}
@@ -43,18 +44,18 @@ class _Writer:
             self._into.setdefault(to, []).append(origin)
             self._out.setdefault(origin, []).append(to)
 
-    def graph(self, columns: set[Column]) -> Graph:
-        nodes = [self._node(column) for column in columns]
+    def graph(self) -> Graph:
+        nodes = [self._node(column, node_id) for column, node_id in self._ids.items()]
         return Graph(sorted(nodes, key=lambda node: node.id))
 
-    def _id(self, column: Column) -> str:
+    def _id(self, column: Column, is_versioned: bool) -> str:
         text = str(FieldName(*self._names[column[0]], column[1]))
         version = self._versions[column[0]]
-        return f"{text}#{version}" if self._is_versioned and version else text
+        return f"{text}#{version}" if is_versioned and version else text
 
-    def _node(self, column: Column) -> Node:
-        node_id = self._id(column)
-        origins = sorted(self._into.get(column, ()), key=self._id)
+    def _node(self, column: Column, node_id: str) -> Node:
+        ids = self._ids
+        origins = sorted(self._into.get(column, ()), key=ids.__getitem__)
         schema = self._walk.schema(column[0])
         inputs = [self._input(column, origin) for origin in origins]
         told = inputs[0] if inputs else None
@@ -66,8 +67,8 @@ class _Writer:
         )  # fmt: skip
         return Node(
             node_id, "DATASET_FIELD", data,
-            [Edge(node_id, self._id(origin)) for origin in origins],
-            [Edge(node_id, self._id(to)) for to in sorted(self._out.get(column, ()), key=self._id)],
+            [Edge(node_id, ids[origin]) for origin in origins],
+            [Edge(node_id, to) for to in sorted(ids[to] for to in self._out.get(column, ()))],
         )  # fmt: skip
 
     def _input(self, column: Column, origin: Column) -> InputFieldNode:

@@ -57,7 +57,8 @@ def list_versions(
 
 def find_version(view: StoreView, root: int | None, version: bytes) -> DatasetVersion | None:
     """A version by its id."""
-    rows = view.session.all(f"{_VERSION} WHERE io.version = ?", version)
+    own, params = view.scope.has_dataset("d.root")
+    rows = view.session.all(f"{_VERSION} WHERE io.version = ?{own}", version, *params)
     found = [_Version.of(row) for row in rows[:1]]
     if not found and root is not None:
         found = [one for one in _first_read(view, root) if one.io.version == version]
@@ -105,7 +106,8 @@ def _write(view: StoreView, found: list[_Version]) -> list[DatasetVersion]:
 
 
 def _runs(view: StoreView, ids: list[int]) -> dict[int, Run]:
-    rows = view.session.all(f"SELECT * FROM run WHERE id = ANY(?) AND {LISTED}", ids)
+    own = [*view.scope.own_runs(ids)]
+    rows = view.session.all(f"SELECT * FROM run WHERE id = ANY(?) AND {LISTED}", own)
     runs = [RunRow.of(row) for row in rows]
     writer = RunWriter(view, runs)
     return {run.id: writer.write(run) for run in runs}

@@ -38,7 +38,7 @@ def lineage_graph(view: StoreView, walk: Walk, options: GraphOptions) -> Graph:
 def _show_parents(view: StoreView, latest: dict[int, tuple[Any, ...]]) -> None:
     """Show a child by the run of its parent, as Marquez does."""
     parents = {job: row[_PARENT] for job, row in latest.items()}
-    wanted = {parent for parent in parents.values() if parent is not None}
+    wanted = view.scope.own_runs(parent for parent in parents.values() if parent is not None)
     if not wanted:
         return
     rows = view.session.all("SELECT * FROM run WHERE id = ANY(?)", [*wanted])
@@ -55,7 +55,8 @@ def _fold_into_parents(view: StoreView, walk: Walk) -> None:
     rows = view.session.all(
         "SELECT id, parent FROM job WHERE id = ANY(?) AND parent IS NOT NULL", [*walk.inputs]
     )
-    parents: dict[int, int] = dict(rows)
+    shown = view.scope.own_jobs(row[1] for row in rows)
+    parents: dict[int, int] = {job: parent for job, parent in rows if parent in shown}
     own = {
         (parents.get(job, job), root)
         for job, read in walk.inputs.items()

@@ -105,11 +105,12 @@ def _declared_versions(
 
 def list_children(view: StoreView, job: int, limit: int, offset: int) -> tuple[list[Job], int]:
     """A page of the jobs that a job starts, by name, and how many there are."""
+    own, params = view.scope.within("namespace")
+    where = f"FROM job WHERE parent = ? AND NOT hidden{own}"
     rows = view.session.all(
-        "SELECT id FROM job WHERE parent = ? AND NOT hidden ORDER BY name, id LIMIT ? OFFSET ?",
-        job, limit, offset,
-    )  # fmt: skip
-    ((total,),) = view.session.all("SELECT count(*) FROM job WHERE parent = ? AND NOT hidden", job)
+        f"SELECT id {where} ORDER BY name, id LIMIT ? OFFSET ?", job, *params, limit, offset
+    )
+    ((total,),) = view.session.all(f"SELECT count(*) {where}", job, *params)
     return jobs(view, [row[0] for row in rows]), total
 
 

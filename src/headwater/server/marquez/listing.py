@@ -60,10 +60,8 @@ def list_datasets(
     view: StoreView, text: str, namespace: str | None, limit: int, offset: int
 ) -> tuple[list[DatasetData], int]:
     """A page of the datasets of all namespaces, latest first, and how many there are."""
-    where = (
-        "FROM dataset d JOIN namespace n ON n.id = d.namespace WHERE d.id = d.root AND NOT d.hidden"
-    )
-    params: list[Any] = []
+    listed, params = view.scope.shown()
+    where = f"FROM dataset d JOIN namespace n ON n.id = d.namespace WHERE 1 = 1{listed}"
     if text:
         where += f" AND lower(d.name) {LIKE}"
         params.append(containing(text))
@@ -71,7 +69,7 @@ def list_datasets(
         where += " AND n.name = ?"
         params.append(namespace)
     rows = view.session.all(
-        f"SELECT d.id {where} ORDER BY d.updated_at DESC, d.name LIMIT ? OFFSET ?",
+        f"SELECT d.root {where} ORDER BY d.updated_at DESC, d.name LIMIT ? OFFSET ?",
         *params, limit, offset,
     )  # fmt: skip
     total = view.session.all(f"SELECT count(*) {where}", *params)[0][0]

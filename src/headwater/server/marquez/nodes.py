@@ -122,22 +122,34 @@ def _by_run(rows: list[IoRow]) -> dict[int, list[IoRow]]:
 def _job_data(view: StoreView, found: list[_Job], names: dict[int, Name]) -> list[Raw]:
     """The data of jobs, in JSON; `names` has those of all their datasets."""
     kept = view.contents.nodes
-    known: list[Raw | None] = [kept.get(job) for job in found]
+    keys = [_key(view, job, names) for job in found]
+    known: list[Raw | None] = [kept.get(key) for key in keys]
     missing = [job for job, data in zip(found, known, strict=True) if data is None]
     view.budget.read_rows(sum(len(memoryview(data)) for data in known if data is not None))
     runs = {job.run[0]: RunRow.of(job.run) for job in missing if job.run is not None}
     writer = RunWriter(view, runs.values(), [io for job in missing for io in job.ios])
 
-    def write(job: _Job) -> Raw:
+    def write(job: _Job, key: _Row) -> Raw:
         run = writer.write(runs[job.run[0]]) if job.run is not None else None
         inputs, outputs = ([names[root] for root in side] for side in (job.inputs, job.outputs))
         node = job_node(jobs.JobRowShown(job.row), inputs, outputs, run)
         written = Raw((encode_answer if job.is_large else msgspec.json.encode)(node))
         view.budget.read_rows(len(memoryview(written)))
         is_small = len(memoryview(written)) <= _KEPT and OMITTED.encode() not in bytes(written)
-        return kept.put(job, written) if is_small and job.can_be_kept else written
+        return kept.put(key, written) if is_small and job.can_be_kept else written
 
-    return [write(job) if data is None else data for job, data in zip(found, known, strict=True)]
+    return [
+        write(job, key) if data is None else data
+        for job, key, data in zip(found, keys, known, strict=True)
+    ]
+
+
+def _key(view: StoreView, job: _Job, names: dict[int, Name]) -> _Row:
+    """All that a job is written from; a dataset of some namespaces may get another name there."""
+    if not view.scope.is_limited:
+        return job
+    shown = (names[root] for root in (*job.inputs, *job.outputs))
+    return (*job, view.scope.prefixes, *((name.namespace, name.name) for name in shown))
 
 
 def _dataset_data(
@@ -155,6 +167,7 @@ def _dataset_data(
             tags.all_of(root),
             with_tags,
             tuple(unlisted.get(root, ())),
+            view.scope.prefixes,
         )
         for root, rows in members.items()
     }
@@ -163,8 +176,8 @@ def _dataset_data(
         if known is None:
             missing.append(root)
         else:
-            view.budget.take_columns(len(memoryview(known.fields)))
             data[root] = known
+    view.budget.take_columns(sum(len(memoryview(known.fields)) for known in data.values()))
     read = view.schemas({schemas[root] for root in missing if root in schemas})
     shown = datasets.shown_rows(view, {root: members[root] for root in missing})
     for root, row in shown.items():

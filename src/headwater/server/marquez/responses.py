@@ -126,7 +126,7 @@ class Dataset(Struct, rename="camel", gc=False):
     last_lifecycle_state: str
     description: str | None
     current_version: str | None
-    column_lineage: list[ColumnLineage] | None
+    column_lineage: Raw | None
     facets: FacetMap
     deleted: bool
 

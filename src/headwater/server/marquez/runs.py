@@ -14,7 +14,7 @@ from headwater.server.lineage.facets import (
     run_facets,
 )
 from headwater.server.lineage.jobs import job_names
-from headwater.server.lineage.run_io import Io, IoRow, io_rows, ios_of, version_at
+from headwater.server.lineage.run_io import Io, IoRow, io_rows, ios_of, versions_at
 from headwater.server.lineage.view import StoreView, maybe_moment, moment, uuid_text
 from headwater.server.marquez.responses import Run, RunDataset, RunTry, VersionedName
 from headwater.server.store.rows import RunRow, version_of
@@ -99,7 +99,7 @@ class RunWriter:
         return [
             RunDataset(
                 VersionedName(*found.name, uuid_text(found.version) if found.version else ""),
-                {} if self._of_job else self._book.get(_own_facets(found, io)),
+                {} if self._of_job or not found.own else self._book.get(_own_facets(found, io)),
             )
             for found in self._ios.get((row.id, io), ())
         ]
@@ -135,9 +135,11 @@ def _duration(started_at: int | None, ended_at: int | None) -> int | None:
 def _begun_below(view: StoreView, rows: list[RunRow]) -> dict[int, int]:
     """When the first child began, of runs that reported only their end."""
     ends = [row.id for row in rows if row.started_at is not None and row.started_at == row.ended_at]
+    own, params = view.scope.has_job("job")
     found = view.session.all(
-        "SELECT parent, min(started_at) FROM run WHERE parent = ANY(?) GROUP BY parent", ends
-    )
+        "SELECT parent, min(started_at) FROM run "
+        f"WHERE parent = ANY(?){own} GROUP BY parent", ends, *params,
+    )  # fmt: skip
     return {parent: begun for parent, begun in found if begun is not None}
 
 
@@ -156,15 +158,18 @@ def _implied_inputs(view: StoreView, rows: list[RunRow]) -> dict[int, list[RunDa
     implied = {}
     for row in rows:
         found = view.session.all(
-            "SELECT DISTINCT d.root, n.name, r.name FROM edge e "
-            "JOIN dataset d ON d.id = e.dataset JOIN dataset r ON r.id = d.root "
-            "JOIN namespace n ON n.id = r.namespace "
+            "SELECT DISTINCT d.root FROM edge e JOIN dataset d ON d.id = e.dataset "
             "WHERE e.job = ? AND e.io = 0 AND e.since <= ? AND e.until > ?",
             row.job, view.at, view.at,
         )  # fmt: skip
+        names = view.names.of(root for (root,) in found)
+        own = view.names.own(names)
+        versions = versions_at(view, own, row.created_at)
         implied[row.id] = [
-            RunDataset(VersionedName(space, name, uuid_text(version)), {})
-            for root, space, name in found
-            if (version := version_at(view, root, row.created_at))
+            RunDataset(
+                VersionedName(*names[root], uuid_text(versions[root]) if root in own else ""), {}
+            )
+            for (root,) in found
+            if root in versions or root not in own
         ]
     return implied

@@ -2,7 +2,7 @@
 
 from headwater.openlineage.names import DatasetName, FieldName, JobName
 from headwater.server.lineage.matching import FIELDS, matches
-from headwater.server.lineage.search import COLUMNS, MORE, NAMED, Wanted, narrowed, unlisted
+from headwater.server.lineage.search import COLUMNS, MORE, NAMED, Wanted, narrowed, shown, unlisted
 from headwater.server.lineage.view import StoreView, moment
 from headwater.server.marquez.responses import SearchResult
 
@@ -41,19 +41,20 @@ def _named(
     """Jobs or datasets that match, and how many more names do that were not read."""
     letter, sql = NAMED[kind]
     names = matches(view, letter, wanted.text, _MOST)
-    sql, params = narrowed(sql, wanted)
+    sql, params = narrowed(view, sql, wanted)
     # Where a narrower question or an order by name may choose any of them, all are read.
     few = len(names) if params or wanted.by_name else MORE * limit + 20
     rows = view.session.all(sql, [match.target for match in names[:few]], *params)
+    rows = shown(view, rows, wanted.namespace)
     name = DatasetName if kind == "DATASET" else JobName
-    shown = {str(name(*row[:2])): row for row in rows}  # it may match by several of its names
-    found = [SearchResult(kind, row[1], moment(row[2]), row[0], id_) for id_, row in shown.items()]
+    told = {str(name(*row[:2])): row for row in rows}  # it may match by several of its names
+    found = [SearchResult(kind, row[1], moment(row[2]), row[0], id_) for id_, row in told.items()]
     return found, max(0, len(names) - few)
 
 
 def _fields(view: StoreView, wanted: Wanted, limit: int) -> list[SearchResult]:
     """Columns: by their name, then the schemas that have it, then the datasets of these."""
-    sql, params = narrowed(COLUMNS, wanted)
+    sql, params = narrowed(view, COLUMNS, wanted)
     ids = [match.target for match in matches(view, FIELDS, wanted.text, max(limit, 200))]
     rows = view.session.all(f"{sql} LIMIT ?", view.at, view.at, ids, *params, limit)
     rows += unlisted(view, ids, wanted, limit)
@@ -61,5 +62,5 @@ def _fields(view: StoreView, wanted: Wanted, limit: int) -> list[SearchResult]:
         SearchResult(
             "FIELD", row[1], moment(row[2]), row[0], str(FieldName(row[0], row[1], row[3])), row[3]
         )
-        for row in rows
+        for row in shown(view, rows, wanted.namespace)
     ]

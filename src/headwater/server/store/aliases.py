@@ -8,11 +8,13 @@ import logging
 from functools import lru_cache
 
 from headwater.openlineage.times import FOREVER
+from headwater.server.store.commit import Commit
 from headwater.server.store.database import first
+from headwater.server.store.datasets import dataset_rows, find_dataset
 from headwater.server.store.feed import NAMES_JOINED
+from headwater.server.store.namespaces import namespace_name
 from headwater.server.store.rows import NEVER, DatasetRow
 from headwater.server.store.tables import upsert
-from headwater.server.store.unit import Unit
 
 MOST_NAMES = 1000  # of one dataset; symlinks to more are kept in events, and join nothing
 _log = logging.getLogger(__name__)
@@ -40,23 +42,23 @@ class AliasRules:
 _UPSERT = upsert("alias")
 
 
-def link(unit: Unit, one: DatasetRow, other: DatasetRow, time: int) -> None:
+def link(commit: Commit, one: DatasetRow, other: DatasetRow, time: int) -> None:
     """Join two names, as was told at a time."""
     if one.id == other.id:
         return
     pair = (one.id, other.id) if one.id < other.id else (other.id, one.id)
-    if time < _linked_since(unit, pair):
-        unit.session.run(_UPSERT, *pair, time)
-        unit.links[pair] = time
+    if time < _linked_since(commit, pair):
+        commit.session.run(_UPSERT, *pair, time)
+        commit.cache.links[pair] = time
     if one.root != other.root:
-        unit.joined.add(pair)
+        commit.joined.add(pair)
 
 
-def _linked_since(unit: Unit, pair: tuple[int, int]) -> int:
-    since = unit.links.get(pair)
+def _linked_since(commit: Commit, pair: tuple[int, int]) -> int:
+    since = commit.cache.links.get(pair)
     if since is None:
-        row = first(unit.session.all("SELECT since FROM alias WHERE a = ? AND b = ?", *pair))
-        since = unit.links[pair] = FOREVER if row is None else int(row[0])
+        row = first(commit.session.all("SELECT since FROM alias WHERE a = ? AND b = ?", *pair))
+        since = commit.cache.links[pair] = FOREVER if row is None else int(row[0])
     return since
 
 
@@ -67,17 +69,19 @@ class _Group:
         self.roots, self.names = {root}, names
 
 
-def settle_joined(unit: Unit) -> None:
+def settle_joined(commit: Commit) -> None:
     """Make one component of all that symlinks of a commit have joined, each chosen a root once.
 
     Names beyond the most that a dataset may have are left as datasets of their own.
     """
-    pairs, unit.joined = unit.joined, set()
+    pairs, commit.joined = commit.joined, set()
     if not pairs:
         return
-    unit.flush()
-    rows = {row.id: row for row in unit.dataset_rows({number for pair in pairs for number in pair})}
-    counted = unit.session.all(
+    commit.flush()
+    rows = {
+        row.id: row for row in dataset_rows(commit, {number for pair in pairs for number in pair})
+    }
+    counted = commit.session.all(
         "SELECT root, count(*) FROM dataset WHERE root = ANY(?) GROUP BY root",
         [*{row.root for row in rows.values()}],
     )
@@ -99,41 +103,43 @@ def settle_joined(unit: Unit) -> None:
                      len(apart), *apart[0], MOST_NAMES)  # fmt: skip
     for group in {id(group): group for group in groups.values()}.values():
         if len(group.roots) > 1:
-            settle(unit, sorted(group.roots))
+            settle(commit, sorted(group.roots))
 
 
-def settle(unit: Unit, roots: list[int]) -> None:
+def settle(commit: Commit, roots: list[int]) -> None:
     """Make one component of some, and choose its root."""
-    rows = unit.session.all("SELECT id FROM dataset WHERE root = ANY(?)", roots)
-    members = unit.dataset_rows([row[0] for row in rows])
-    root = min(members, key=lambda m: _precedence(unit, m)).id
+    rows = commit.session.all("SELECT id FROM dataset WHERE root = ANY(?)", roots)
+    members = dataset_rows(commit, [row[0] for row in rows])
+    root = min(members, key=lambda m: _precedence(commit, m)).id
     for member in members:
         if member.root != root:
             member.root = root
-            unit.session.run("UPDATE dataset SET root = ? WHERE id = ?", root, member.id)
-            unit.feed.graph(NAMES_JOINED, member.created_at, dataset=member.id)
+            commit.session.run("UPDATE dataset SET root = ? WHERE id = ?", root, member.id)
+            commit.feed.graph(NAMES_JOINED, member.created_at, dataset=member.id)
 
 
-def _precedence(unit: Unit, row: DatasetRow) -> tuple[int, int, str, str]:
-    return row.rank, row.created_at, unit.namespace_name(row.namespace), row.name
+def _precedence(commit: Commit, row: DatasetRow) -> tuple[int, int, str, str]:
+    return row.rank, row.created_at, namespace_name(commit, row.namespace), row.name
 
 
-def settle_contested(unit: Unit) -> None:
+def settle_contested(commit: Commit) -> None:
     """Choose roots again where a name has become older or ranks higher than it did."""
-    if unit.contested:
-        unit.flush()
+    if commit.contested:
+        commit.flush()
         # Their roots as they are now: symlinks may have joined them with others since.
-        for root in sorted({row.root for row in unit.dataset_rows(unit.contested)}):
-            settle(unit, [root])
-        unit.contested = set()
+        for root in sorted({row.root for row in dataset_rows(commit, commit.contested)}):
+            settle(commit, [root])
+        commit.contested = set()
 
 
-def apply_rules(unit: Unit, rules: AliasRules) -> None:
+def apply_rules(commit: Commit, rules: AliasRules) -> None:
     """Join names that were stored before a rule was given with those the rule makes of them."""
-    for number, name in unit.session.all("SELECT id, name FROM namespace"):
+    for number, name in commit.session.all("SELECT id, name FROM namespace"):
         better = rules.resolve(name)
         if better == name:
             continue
-        for row in unit.session.all("SELECT id FROM dataset WHERE namespace = ?", number):
-            old = unit.dataset_rows([row[0]])[0]
-            link(unit, unit.dataset(better, old.name, old.created_at, DECLARES), old, NEVER)
+        for row in commit.session.all("SELECT id FROM dataset WHERE namespace = ?", number):
+            old = dataset_rows(commit, [row[0]])[0]
+            link(
+                commit, find_dataset(commit, better, old.name, old.created_at, DECLARES), old, NEVER
+            )

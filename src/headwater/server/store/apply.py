@@ -1,4 +1,4 @@
-"""Applies one event to the rows it speaks of.
+"""Applies events to the rows they name, and works out at the end of a commit what follows.
 
 Every change is a minimum, a maximum or the word of the latest event by its own time, so
 that any order of the same events, with any repeats, ends in the same rows.
@@ -7,61 +7,106 @@ that any order of the same events, with any repeats, ends in the same rows.
 from headwater.openlineage.events import Event
 from headwater.openlineage.facets import is_streaming, text_of
 from headwater.openlineage.lifecycle import RunState
-from headwater.server.store.aliases import AliasRules
-from headwater.server.store.apply_datasets import DatasetApplier, EventFacts, renamed
-from headwater.server.store.apply_runs import RunApplier
-from headwater.server.store.edges import update_edges
+from headwater.openlineage.times import now
+from headwater.server.store.aliases import settle_contested, settle_joined
+from headwater.server.store.apply_datasets import EventFacts, apply_mapped, apply_side, renamed
+from headwater.server.store.apply_runs import apply_run, job_version, settle_sides
+from headwater.server.store.commit import Commit
+from headwater.server.store.database import among
+from headwater.server.store.datasets import root_names
+from headwater.server.store.edges import settle_edges, update_edges
 from headwater.server.store.facet_tags import JOB, record_tags
+from headwater.server.store.feed import pack_entries
+from headwater.server.store.jobs import find_job, job_name, job_row
 from headwater.server.store.rows import JobRow, Stamp, is_latest, record_facets
-from headwater.server.store.tables import DECLARED, INPUT, OUTPUT
-from headwater.server.store.unit import Unit
+from headwater.server.store.run_owners import require_own_runs
+from headwater.server.store.run_trees import settle_children, settle_parents
+from headwater.server.store.runs import read_runs, run_ios
+from headwater.server.store.tables import DECLARED, INPUT, OUTPUT, insert
 from headwater.server.store.written import settle_written
 
+_ADD_FEED = insert("feed")
+_Ids = tuple[int | None, int | None]
 
-class Applier:
-    """Applies events to a unit of work, under some alias rules."""
 
-    def __init__(self, unit: Unit, rules: AliasRules) -> None:
-        self.unit = unit
-        self._runs, self._datasets = RunApplier(unit), DatasetApplier(unit, rules)
+def read_ahead(commit: Commit, events: list[Event]) -> None:
+    """Read at once what each of the events of a commit needs."""
+    digests = [event.digest for event in events]
+    found = among(commit.session, "SELECT digest FROM event WHERE digest IN", digests)
+    commit.stored.update(bytes(digest) for (digest,) in found)
+    read_runs(commit, {event.run.bytes for event in events if event.run})
 
-    def apply(self, event: Event, seq: int, received: int) -> tuple[int | None, int | None]:
-        """Apply one event; give the ids of its run and job."""
-        self.unit.restores = event.restores
-        try:
-            return self._apply(event, seq, received)
-        finally:
-            self.unit.restores = None
 
-    def _apply(self, event: Event, seq: int, received: int) -> tuple[int | None, int | None]:
-        stamp = (event.time, event.tie, seq)
-        if event.dataset is not None:
-            self._datasets.apply(event, [event.dataset], DECLARED, stamp, None, None, EventFacts())
-            return None, None
-        assert event.job is not None  # noqa: S101 -- read_event sees to it
-        job = self.unit.job(*event.job, event.time)
-        _apply_job(job, event, stamp)
-        record_tags(self.unit, JOB, job.id, event.job_facets, job.facets, stamp)
-        run = self._runs.apply(job, event, stamp, received)
-        home = self.unit.job_row(run.job)
-        facts = EventFacts()
-        read = [*event.inputs, *renamed(event)]
-        changes = [
-            self._datasets.apply(event, read, INPUT, stamp, job, run, facts),
-            self._datasets.apply(event, event.outputs, OUTPUT, stamp, job, run, facts),
-        ]
-        changes[0] = self._datasets.apply_mapped(facts, changes[0], run, stamp)
-        self._runs.speak(run, event)
-        for change in changes:
-            update_edges(self.unit, home, run, change)
-        if event.outputs and run.state == RunState.FAILED:
-            settle_written(self.unit, run)
-        if any(change.named for change in changes):
-            run.version = self._runs.version(home, run)
-        # What was out of order was written on the way, and these changed since.
-        self.unit.changed_jobs.add(home.id)
-        self.unit.changed_runs.add(run.id)
-        return (run.id if event.run else None), job.id
+def store_events(commit: Commit, events: list[Event]) -> int:
+    """Store and apply events; tell how many were new.
+
+    Those dated later than the clock and the tolerance are not applied yet: they are deferred.
+    """
+    cache, received, stored = commit.cache, now(), 0
+    for event in events:
+        if event.digest in commit.stored:
+            continue
+        require_own_runs(commit, event)
+        commit.stored.add(event.digest)
+        seq = cache.new_id("event")
+        if event.time > received + commit.tolerance:
+            commit.add("deferred", event.time, seq)
+            run, job = 0 if event.run else None, 0 if event.job else None
+        else:
+            run, job = _apply(commit, event, seq, received)
+        base, body = cache.compressor.pack(job or 0, event.kind, seq, event.raw, received)
+        commit.add(
+            "event", seq, event.digest, event.time, received, event.kind.value, run, job, base, body
+        )
+        stored += 1
+    return stored
+
+
+def apply_deferred(commit: Commit, seq: int, event: Event) -> bool:
+    """Apply a stored event whose time has come; False if another server did that."""
+    session = commit.session
+    if not session.all("SELECT 1 FROM deferred WHERE time = ? AND seq = ?", event.time, seq):
+        return False
+    run, job = _apply(commit, event, seq, now())
+    session.run("UPDATE event SET run = ?, job = ? WHERE seq = ?", run, job, seq)
+    session.run("DELETE FROM deferred WHERE time = ? AND seq = ?", event.time, seq)
+    return True
+
+
+def _apply(commit: Commit, event: Event, seq: int, received: int) -> _Ids:
+    """Apply one event; give the ids of its run and job."""
+    commit.restores = event.restores
+    ids = _apply_parts(commit, event, (event.time, event.tie, seq), received)
+    commit.restores = None
+    return ids
+
+
+def _apply_parts(commit: Commit, event: Event, stamp: Stamp, received: int) -> _Ids:
+    if event.dataset is not None:
+        apply_side(commit, EventFacts(stamp), [event.dataset], DECLARED)
+        return None, None
+    assert event.job is not None  # noqa: S101 -- read_event sees to it
+    job = find_job(commit, *event.job, event.time)
+    _apply_job(job, event, stamp)
+    record_tags(commit, JOB, job.id, event.job_facets, job.facets, stamp)
+    run = apply_run(commit, job, event, stamp, received)
+    home, facts = job_row(commit, run.job), EventFacts(stamp, job, run)
+    ios = run_ios(commit, run.id)
+    known = len(ios)
+    inputs = apply_side(commit, facts, [*event.inputs, *renamed(event)], INPUT)
+    outputs = apply_side(commit, facts, event.outputs, OUTPUT)
+    inputs = apply_mapped(commit, facts, inputs)
+    settle_sides(commit, run, event)
+    update_edges(commit, home, run, inputs)
+    update_edges(commit, home, run, outputs)
+    if event.outputs and run.state == RunState.FAILED:
+        settle_written(commit, run)
+    if len(ios) > known:
+        run.version = job_version(commit, home, run)
+    # What was out of order was written on the way, and these changed since.
+    commit.changed_jobs.add(home.id)
+    commit.changed_runs.add(run.id)
+    return (run.id if event.run else None), job.id
 
 
 def _apply_job(job: JobRow, event: Event, stamp: Stamp) -> None:
@@ -77,3 +122,25 @@ def _apply_job(job: JobRow, event: Event, stamp: Stamp) -> None:
         job.description = text_of(facets, "documentation", "description")
     if is_latest(job.facets, "sourceCodeLocation", stamp):
         job.location = text_of(facets, "sourceCodeLocation", "url")
+
+
+def settle(commit: Commit) -> None:
+    """Work out what follows from all that was applied, and write it."""
+    settle_edges(commit)
+    settle_joined(commit)
+    settle_contested(commit)
+    settle_children(commit)
+    settle_parents(commit)
+    commit.flush()
+
+
+def write_feed(commit: Commit) -> bool:
+    """Write what changed for those who watch; tell if anything did."""
+    feed, next_id = commit.feed, commit.cache.next_id
+    jobs = [job_name(commit, job) for job in feed.jobs]
+    entries = feed.finish(jobs, root_names(commit, feed.datasets))
+    if not entries:
+        return False
+    next_id["feed"] += len(entries)
+    commit.session.run(_ADD_FEED, next_id["feed"] - 1, pack_entries(entries))
+    return True

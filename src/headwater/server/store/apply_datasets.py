@@ -10,13 +10,16 @@ from headwater.openlineage.facets import (
     text_of,
 )
 from headwater.openlineage.quality import ASSERTIONS
-from headwater.server.store.aliases import ALIAS, DECLARES, NAMED, AliasRules, link
+from headwater.server.store.aliases import ALIAS, DECLARES, NAMED, link
 from headwater.server.store.checks import record_checks
-from headwater.server.store.contents import Resolve, mapping_id, schema_digest, schema_id
+from headwater.server.store.commit import Commit
+from headwater.server.store.contents import mapping_id, schema_digest, schema_id
+from headwater.server.store.datasets import find_dataset, observe_datasets
 from headwater.server.store.edges import Change
 from headwater.server.store.facet_tags import DATASET, record_tags
 from headwater.server.store.mapped_fields import note_mapped_fields
 from headwater.server.store.mapping_spans import observe_mapping
+from headwater.server.store.namespaces import record_source
 from headwater.server.store.rows import (
     DatasetRow,
     JobRow,
@@ -27,189 +30,195 @@ from headwater.server.store.rows import (
     record_facets,
     version_of,
 )
-from headwater.server.store.spans import SCHEMAS
+from headwater.server.store.runs import declared_version, first_named, run_ios
+from headwater.server.store.schema_spans import observe_schema
 from headwater.server.store.tables import INPUT, MAPPED, OUTPUT
-from headwater.server.store.unit import Unit
 from headwater.server.store.written import PROGRESS, UNKNOWN, WRITTEN, reports_data
 
 NO_RUN = 0  # the run of versions that dataset events tell
 # What makes a dataset event a version of its dataset, beside a schema.
 _VERSION_FACETS = {"version", "datasetVersion", "lifecycleStateChange"}
 _EARLIER = "UPDATE run_io SET since = ? WHERE run = ? AND io = ? AND dataset = ? AND schema = ?"
-
-
+_RESTORE = "UPDATE dataset SET hidden = ? WHERE id = ?"
 _NOTHING = EventDataset("", "", {}, {}, "")
 
 
 class EventFacts:
-    """What an event tells of its datasets: schemas, which it reads, and which feed its outputs."""
+    """An event while it is applied: schemas, the datasets it reads, and those its lineage names."""
 
-    __slots__ = ("inputs", "mapped", "schemas")
+    __slots__ = ("inputs", "job", "mapped", "run", "schemas", "stamp")
 
-    def __init__(self) -> None:
+    def __init__(self, stamp: Stamp, job: JobRow | None = None, run: RunRow | None = None) -> None:
+        self.stamp, self.run = stamp, run
+        self.job = job.id if job else 0
         self.schemas: dict[int, int] = {}
         self.inputs: set[int] = set()
         self.mapped: set[int] = set()
 
 
-class DatasetApplier:
-    """Applies the dataset parts of events to a unit of work, under some alias rules."""
-
-    def __init__(self, unit: Unit, rules: AliasRules) -> None:
-        self.unit, self.rules = unit, rules
-
-    def apply(
-        self,
-        event: Event,
-        parts: list[EventDataset],
-        io: int,
-        stamp: Stamp,
-        job: JobRow | None,
-        run: RunRow | None,
-        facts: EventFacts,
-    ) -> Change:
-        """Apply the datasets of one side of an event; tell what that changed of its run."""
-        before = None if run is None else run.in_since if io == INPUT else run.out_since
-        named: dict[int, int] = {}
-        renamed = False
-        touched: dict[int, tuple[int | None, int | None]] = {}
-        for part in parts:
-            row = self._dataset(part, io, stamp)
-            schema = schema_id(self.unit, part)
-            mapping = mapping_id(self.unit, part, self._resolver(event.time)) if io else None
-            if schema is not None:
-                facts.schemas[row.id] = schema
-            if io == INPUT:
-                facts.inputs.add(row.id)
-            if mapping is not None:
-                facts.mapped.update(set(self.unit.mapping_inputs[mapping]) - {row.id})
-                self.unit.see(self.unit.mapping_inputs[mapping], event.time)
-                resolve = self._resolver(event.time)
-                note_mapped_fields(self.unit, part, row.id, facts.schemas, resolve)
-            if ASSERTIONS in part.own or ASSERTIONS in part.facets:
-                record_checks(self.unit, row.id, job.id if job else 0, part, stamp)
-            known = touched.get(row.id, (None, None))
-            touched[row.id] = (known[0] or schema, known[1] or mapping)
-            if run is not None:
-                is_new, is_earlier = self._io(run, io, row.id, schema or 0, part, stamp)
-                if is_new or is_earlier:
-                    named[row.id] = event.time
-                renamed = renamed or is_earlier
-            elif schema is not None or _VERSION_FACETS & part.facets.keys():
-                self._declare(row.id, schema or 0, part, stamp)
-        for dataset, (schema, mapping) in touched.items():
-            self._touch(dataset, io, stamp, job, run, schema, mapping)
-        return Change(io, named, renamed, before)
-
-    def apply_mapped(self, facts: EventFacts, change: Change, run: RunRow, stamp: Stamp) -> Change:
-        """Note that the run read what only the lineage of its outputs names as their source."""
-        renamed = change.renamed
-        for dataset in facts.mapped - facts.inputs:
-            is_new, is_earlier = self._io(run, MAPPED, dataset, 0, _NOTHING, stamp)
-            if is_new or is_earlier:
-                change.named[dataset] = stamp[0]
-            renamed = renamed or is_earlier
-        return change._replace(renamed=renamed)
-
-    def _dataset(self, part: EventDataset, io: int, stamp: Stamp) -> DatasetRow:
-        facets, namespace = part.facets, self.rules.resolve(part.namespace)
-        names = _other_names(part) if "symlinks" in facets else []
-        row = self.unit.dataset(namespace, part.name, stamp[0], DECLARES if names else NAMED)
-        if row.hidden and self.unit.may_restore(namespace):
-            row.hidden = False
-            self.unit.changed_datasets.add(row.id)
-        told = {**facets, **part.own} if io == INPUT and part.own else facets
-        if part.source is not None:
-            self.unit.source(part.source, part.source_uri, stamp[0])
-        if record_facets(row.facets, told, stamp):
-            self.unit.changed_datasets.add(row.id)
-            self._dataset_facets(row, part, stamp)
-            record_tags(self.unit, DATASET, row.id, facets, row.facets, stamp)
-        for name in names:
-            place = self.rules.resolve(name.namespace)
-            other = self.unit.dataset(place, name.name, stamp[0], ALIAS)
-            link(self.unit, row, other, stamp[0])
-        return row
-
-    def _dataset_facets(self, row: DatasetRow, part: EventDataset, stamp: Stamp) -> None:
-        facets = part.facets
-        if "dataSource" in facets and is_latest(row.facets, "dataSource", stamp):
-            row.source = part.source
-        if "documentation" in facets and is_latest(row.facets, "documentation", stamp):
-            row.description = text_of(facets, "documentation", "description")
-        if "lifecycleStateChange" in facets and is_latest(
-            row.facets, "lifecycleStateChange", stamp
-        ):
-            row.lifecycle = text_of(facets, "lifecycleStateChange", "lifecycleStateChange") or ""
-
-    def _resolver(self, time: int) -> Resolve:
-        def resolve(given: InputField) -> int:
-            namespace = self.rules.resolve(given.namespace)
-            return self.unit.dataset(namespace, given.name, time, NAMED).id
-
-        return resolve
-
-    def _io(
-        self, run: RunRow, io: int, dataset: int, schema: int, part: EventDataset, stamp: Stamp
-    ) -> tuple[bool, bool]:
-        """Note that the run named a dataset; whether that is new, whether earlier than known."""
-        ios, time = self.unit.ios(run.id), stamp[0]
-        named = self.unit.named(run.id)
-        side = INPUT if io == MAPPED else io
-        before = named.get((side, dataset))
-        named[side, dataset] = time if before is None else min(time, before)
-        row = ios.get((io, dataset, schema))
-        if row is None:
-            row = ios[io, dataset, schema] = RunIoRow(run.id, io, dataset, schema, time, time)
-            row.version = self._version(run.uuid, part, schema) if io == OUTPUT else None
-        if io == OUTPUT and row.written != WRITTEN:
-            is_written = PROGRESS in run.facets or reports_data(part.facets, part.own)
-            row.written = WRITTEN if is_written else UNKNOWN
-        self._observe_io(row, part, stamp)
-        return before is None, before is not None and time < before
-
-    def _declare(self, dataset: int, schema: int, part: EventDataset, stamp: Stamp) -> None:
-        """Note the version that a dataset event tells; one that repeats a schema is the same."""
-        row, time = self.unit.declared_version(dataset, schema), stamp[0]
-        if row is None:
-            row = RunIoRow(NO_RUN, OUTPUT, dataset, schema, time, time)
-            row.version = self._version(b"", part, schema)
-            self.unit.declared[dataset, schema] = row
-        self._observe_io(row, part, stamp)
-
-    def _observe_io(self, row: RunIoRow, part: EventDataset, stamp: Stamp) -> None:
-        key, time = (row.run, row.io, row.dataset, row.schema), stamp[0]
-        if time < row.since:
-            row.since = time
-            self.unit.session.run(_EARLIER, time, *key)
-        row.last = max(row.last, time)
-        record_facets(row.facets, part.facets, stamp)
-        if part.own:
-            record_facets(row.own, part.own, stamp)
-        self.unit.changed_ios[key] = row
-
-    def _version(self, run: bytes, part: EventDataset, schema: int) -> bytes:
-        place = self.rules.resolve(part.namespace)
-        return version_of(run, place, part.name, schema_digest(self.unit, schema))
-
-    def _touch(
-        self,
-        dataset: int,
-        io: int,
-        stamp: Stamp,
-        job: JobRow | None,
-        run: RunRow | None,
-        schema: int | None,
-        mapping: int | None,
-    ) -> None:
-        at, who = (stamp[0], stamp[1]), job.id if job else 0
+def apply_side(commit: Commit, facts: EventFacts, parts: list[EventDataset], io: int) -> Change:
+    """Apply the datasets of one side of an event; tell what that changed of its run."""
+    run, time = facts.run, facts.stamp[0]
+    named: dict[int, int] = {}
+    is_earlier = False
+    observed: dict[int, tuple[int | None, int | None]] = {}
+    for part in parts:
+        row = _apply_dataset(commit, part, io, facts.stamp)
+        number, schema, mapping = row.id, schema_id(commit, part), None
         if schema is not None:
-            SCHEMAS.observe(self.unit, dataset, 0 if io == INPUT else 1, at, schema)
-        touch = (dataset, *at, io, stamp[2], who, run.id if run else None, schema, mapping)
-        if mapping is not None:
-            observe_mapping(self.unit, (dataset, who), run, at, touch)
-        else:
-            self.unit.put("touch", *touch)
+            facts.schemas[number] = schema
+        if io == INPUT:
+            facts.inputs.add(number)
+        elif part.lineage is not None:
+            mapping = _apply_lineage(commit, facts, part, number)
+        if ASSERTIONS in part.own or ASSERTIONS in part.facets:
+            record_checks(commit, number, facts.job, part, facts.stamp)
+        known = observed.get(number)
+        observed[number] = (known[0] or schema, known[1] or mapping) if known else (schema, mapping)
+        if run is not None:
+            before = _record_io(commit, facts, run, io, number, schema or 0, part)
+            if before is None or time < before:
+                named[number] = time
+                is_earlier = is_earlier or before is not None
+        elif schema is not None or _VERSION_FACETS & part.facets.keys():
+            _declare(commit, number, schema or 0, part, facts.stamp)
+    for number, (schema, mapping) in observed.items():
+        _observe(commit, facts, number, io, schema, mapping)
+    return Change(io, named, is_earlier, run.defines_since(io) if run else None)
+
+
+def apply_mapped(commit: Commit, facts: EventFacts, change: Change) -> Change:
+    """Note that the run read what only the lineage of its outputs names as their source."""
+    loose = facts.mapped - facts.inputs
+    if not loose or facts.run is None:
+        return change
+    is_earlier = change.renamed
+    for dataset in loose:
+        before = _record_io(commit, facts, facts.run, MAPPED, dataset, 0, _NOTHING)
+        if before is None or facts.stamp[0] < before:
+            change.named[dataset] = facts.stamp[0]
+            is_earlier = is_earlier or before is not None
+    return change._replace(renamed=is_earlier)
+
+
+def _apply_dataset(commit: Commit, part: EventDataset, io: int, stamp: Stamp) -> DatasetRow:
+    facets, namespace = part.facets, commit.resolve(part.namespace)
+    names = _other_names(part) if "symlinks" in facets else []
+    row = find_dataset(commit, namespace, part.name, stamp[0], DECLARES if names else NAMED)
+    if row.hidden and commit.may_restore(namespace):
+        row.hidden = False
+        commit.changed_datasets.add(row.id)
+        commit.session.run(_RESTORE, False, row.id)
+    if part.source is not None:
+        record_source(commit, part.source, part.source_uri, stamp[0])
+    told = {**facets, **part.own} if io == INPUT and part.own else facets
+    if record_facets(row.facets, told, stamp):
+        commit.changed_datasets.add(row.id)
+        _read_facets(row, part, stamp)
+        record_tags(commit, DATASET, row.id, facets, row.facets, stamp)
+    for name in names:
+        other = find_dataset(commit, commit.resolve(name.namespace), name.name, stamp[0], ALIAS)
+        link(commit, row, other, stamp[0])
+    return row
+
+
+def _read_facets(row: DatasetRow, part: EventDataset, stamp: Stamp) -> None:
+    facets, sources = part.facets, row.facets
+    if "dataSource" in facets and is_latest(sources, "dataSource", stamp):
+        row.source = part.source
+    if "documentation" in facets and is_latest(sources, "documentation", stamp):
+        row.description = text_of(facets, "documentation", "description")
+    if "lifecycleStateChange" in facets and is_latest(sources, "lifecycleStateChange", stamp):
+        row.lifecycle = text_of(facets, "lifecycleStateChange", "lifecycleStateChange") or ""
+
+
+def _apply_lineage(commit: Commit, facts: EventFacts, part: EventDataset, dataset: int) -> int:
+    """Keep the column mapping of an output, and note the datasets and columns that it names."""
+    time = facts.stamp[0]
+
+    def resolve(given: InputField) -> int:
+        namespace = commit.resolve(given.namespace)
+        return find_dataset(commit, namespace, given.name, time, NAMED).id
+
+    mapping = mapping_id(commit, part, resolve)
+    inputs = commit.cache.mapping_inputs[mapping]
+    facts.mapped.update(number for number in inputs if number != dataset)
+    observe_datasets(commit, inputs, time)
+    note_mapped_fields(commit, part, dataset, facts.schemas, resolve)
+    return mapping
+
+
+def _record_io(
+    commit: Commit,
+    facts: EventFacts,
+    run: RunRow,
+    io: int,
+    dataset: int,
+    schema: int,
+    part: EventDataset,
+) -> int | None:
+    """Note that the run named a dataset; tell since when it is known to have done so before."""
+    ios, named, time = run_ios(commit, run.id), first_named(commit, run.id), facts.stamp[0]
+    side = INPUT if io == MAPPED else io, dataset
+    before = named.get(side)
+    if before is None or time < before:
+        named[side] = time
+    row = ios.get((io, dataset, schema))
+    if row is None:
+        row = ios[io, dataset, schema] = RunIoRow(run.id, io, dataset, schema, time, time)
+        row.version = _version(commit, run.uuid, part, schema) if io == OUTPUT else None
+    if io == OUTPUT and row.written != WRITTEN:
+        is_written = PROGRESS in run.facets or reports_data(part.facets, part.own)
+        row.written = WRITTEN if is_written else UNKNOWN
+    _observe_io(commit, row, part, facts.stamp)
+    return before
+
+
+def _declare(commit: Commit, dataset: int, schema: int, part: EventDataset, stamp: Stamp) -> None:
+    """Note the version that a dataset event tells; one that repeats a schema is the same."""
+    row, time = declared_version(commit, dataset, schema), stamp[0]
+    if row is None:
+        row = RunIoRow(NO_RUN, OUTPUT, dataset, schema, time, time)
+        row.version = _version(commit, b"", part, schema)
+        commit.cache.declared[dataset, schema] = row
+    _observe_io(commit, row, part, stamp)
+
+
+def _observe_io(commit: Commit, row: RunIoRow, part: EventDataset, stamp: Stamp) -> None:
+    key, time = (row.run, row.io, row.dataset, row.schema), stamp[0]
+    if time < row.since:
+        row.since = time
+        commit.session.run(_EARLIER, time, *key)
+    row.last = max(row.last, time)
+    record_facets(row.facets, part.facets, stamp)
+    if part.own:
+        record_facets(row.own, part.own, stamp)
+    commit.changed_ios[key] = row
+
+
+def _version(commit: Commit, run: bytes, part: EventDataset, schema: int) -> bytes:
+    namespace = commit.resolve(part.namespace)
+    return version_of(run, namespace, part.name, schema_digest(commit, schema))
+
+
+def _observe(
+    commit: Commit,
+    facts: EventFacts,
+    dataset: int,
+    io: int,
+    schema: int | None,
+    mapping: int | None,
+) -> None:
+    """Store what the event says of a dataset, and bring its spans up to date."""
+    time, tie, seq = facts.stamp
+    if schema is not None:
+        observe_schema(commit, dataset, 0 if io == INPUT else 1, (time, tie), schema)
+    run, job = facts.run, facts.job
+    row = (dataset, time, tie, io, seq, job, run.id if run else None, schema, mapping)
+    if mapping is not None:
+        observe_mapping(commit, (dataset, job), run, (time, tie), row)
+    else:
+        commit.add("dataset_observation", *row)
 
 
 def _other_names(part: EventDataset) -> list[Identifier]:

@@ -1,96 +1,87 @@
 """Changes that people make through the API, beside events."""
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from headwater.openlineage.events import Event
 from headwater.openlineage.times import now
-from headwater.server.store.database import Session
+from headwater.server.store.apply import store_events
+from headwater.server.store.commit import Commit
+from headwater.server.store.namespaces import namespace_id
 from headwater.server.store.run_owners import require_own_runs
+from headwater.server.store.runs import read_runs, run_row
 from headwater.server.store.tables import add
-from headwater.server.store.unit import Unit
 
 
-def put_namespace(
-    session: Session, unit: Unit, name: str, owner: str | None, text: str | None
-) -> None:
+def put_namespace(commit: Commit, name: str, owner: str | None, text: str | None) -> None:
     """Make a namespace, or change its owner; its description is given once."""
     clock = now()
-    unit.namespace(name, clock)
-    unit.flush()
-    session.run(
+    namespace_id(commit, name, clock)
+    commit.session.run(
         "UPDATE namespace SET owner = coalesce(?, owner), "
         "description = coalesce(description, ?), updated_at = ?, hidden = ? WHERE name = ?",
         owner, text, clock, False, name,
     )  # fmt: skip
 
 
-def hide_namespace(session: Session, unit: Unit, name: str) -> None:
+def hide_namespace(commit: Commit, name: str) -> None:
     """Hide a namespace with its jobs and datasets."""
-    unit.flush()
-    session.run("UPDATE namespace SET hidden = ? WHERE name = ?", True, name)
+    commit.session.run("UPDATE namespace SET hidden = ? WHERE name = ?", True, name)
     for table in ("job", "dataset"):
-        session.run(
+        commit.session.run(
             f"UPDATE {table} SET hidden = ? "
             "WHERE namespace = (SELECT id FROM namespace WHERE name = ?)", True, name,
         )  # fmt: skip
-    unit.start_over()
+    commit.clear_cache()
 
 
-def hide(session: Session, unit: Unit, table: str, number: int) -> None:
+def hide(commit: Commit, table: str, number: int) -> None:
     """Hide a job or a dataset until an event names it again."""
-    unit.flush()
     key = "root" if table == "dataset" else "id"
-    session.run(f"UPDATE {table} SET hidden = ? WHERE {key} = ?", True, number)
-    unit.start_over()
+    commit.session.run(f"UPDATE {table} SET hidden = ? WHERE {key} = ?", True, number)
+    commit.clear_cache()
 
 
-def put_source(
-    session: Session, unit: Unit, name: str, kind: str, url: str | None, text: str | None
-) -> None:
+def put_source(commit: Commit, name: str, kind: str, url: str | None, text: str | None) -> None:
     """Make a source or change it."""
-    unit.flush()
     clock = now()
-    session.run(
+    commit.session.run(
         "INSERT INTO source (name, type, url, description, created_at, updated_at, url_at) "
         "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET type = excluded.type, "
         "url = excluded.url, description = excluded.description, "
         "updated_at = excluded.updated_at, url_at = excluded.url_at",
         name, kind, url, text, clock, clock, clock,
     )  # fmt: skip
-    unit.sources.pop(name, None)
+    commit.cache.sources.pop(name, None)
 
 
-def put_tag(session: Session, _unit: Unit, name: str, text: str | None) -> None:
+def put_tag(commit: Commit, name: str, text: str | None) -> None:
     """Make a tag or change what it means."""
-    session.run(
+    commit.session.run(
         "INSERT INTO tag (name, description) VALUES (?, ?) "
         "ON CONFLICT (name) DO UPDATE SET description = excluded.description", name, text,
     )  # fmt: skip
 
 
-def add_tag(session: Session, _unit: Unit, kind: str, target: int, field: str, tag: str) -> None:
+def add_tag(commit: Commit, kind: str, target: int, field: str, tag: str) -> None:
     """Give a tag to a dataset, a field or a job."""
-    session.run(
+    commit.session.run(
         "INSERT INTO tag (name, description) VALUES (?, ?) ON CONFLICT DO NOTHING", tag, None
     )
-    session.run(add("tagging"), kind, target, field, tag)
+    commit.session.run(add("tagging"), kind, target, field, tag)
 
 
-def drop_tag(session: Session, _unit: Unit, kind: str, target: int, field: str, tag: str) -> None:
+def drop_tag(commit: Commit, kind: str, target: int, field: str, tag: str) -> None:
     """Take a tag away."""
-    session.run(
+    commit.session.run(
         "DELETE FROM tagging WHERE kind = ? AND target = ? AND field = ? AND tag = ?",
         kind, target, field, tag,
     )  # fmt: skip
 
 
 def create_run(
-    _session: Session,
-    unit: Unit,
-    store: Callable[[list[Event]], int],
+    commit: Commit,
     event: Event,
     *,
     args: dict[str, Any],
@@ -101,12 +92,12 @@ def create_run(
 
     Raises: RunOfAnother.
     """
-    require_own_runs(unit, event)
+    require_own_runs(commit, event)
     uuid = event.run.bytes if event.run else b""
-    unit.expect({uuid})
-    if uuid in unit.run_ids:
+    read_runs(commit, {uuid})
+    if uuid in commit.cache.run_ids:
         return False
-    store([event])
-    run = unit.run_row(unit.run_ids[uuid])
+    store_events(commit, [event])
+    run = run_row(commit, commit.cache.run_ids[uuid])
     run.args, run.nominal_start, run.nominal_end = msgspec.json.encode(args).decode(), start, end
     return True

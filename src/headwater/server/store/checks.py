@@ -4,9 +4,9 @@ from xxhash import xxh3_128_digest
 
 from headwater.openlineage.events import EventDataset
 from headwater.openlineage.quality import ASSERTIONS, Check, read_checks
+from headwater.server.store.commit import Commit
 from headwater.server.store.rows import Stamp
 from headwater.server.store.tables import insert
-from headwater.server.store.unit import Unit
 
 _RECORD = (
     f"{insert('quality_check')} ON CONFLICT (dataset, key) DO UPDATE SET time = excluded.time, "
@@ -15,14 +15,14 @@ _RECORD = (
 )
 
 
-def record_checks(unit: Unit, dataset: int, job: int, part: EventDataset, stamp: Stamp) -> None:
+def record_checks(commit: Commit, dataset: int, job: int, part: EventDataset, stamp: Stamp) -> None:
     """Note the results that an event reports; of two results of one check the later counts."""
     checks = read_checks(part.own.get(ASSERTIONS) or part.facets.get(ASSERTIONS))
     rows = [
         (dataset, _key(job, check), *stamp[:2], check.success, bytes(check.body).decode())
         for check in checks
     ]
-    unit.session.many(_RECORD, rows)
+    commit.session.many(_RECORD, rows)
 
 
 def _key(job: int, check: Check) -> bytes:

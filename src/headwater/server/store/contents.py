@@ -19,9 +19,9 @@ from headwater.openlineage.facets import (
     read_lineage,
     read_strictly,
 )
+from headwater.server.store.commit import Commit
 from headwater.server.store.compression import compress, decompress
 from headwater.server.store.database import first
-from headwater.server.store.unit import Unit
 
 Step = tuple[str | None, str | None, str | None, bool | None]  # type, subtype, text, masking
 
@@ -76,107 +76,106 @@ def read_fields(body: bytes) -> list[Field]:
 Resolve = Callable[[InputField], int]
 
 
-def schema_id(unit: Unit, part: EventDataset) -> int | None:
+def schema_id(commit: Commit, part: EventDataset) -> int | None:
     """The number of the schema that an event tells, if it tells one."""
     if part.schema is None:
         return None
     seen = ("schema facet", part.schema)
-    known = unit.contents.get(seen)
+    known = commit.cache.contents.get(seen)
     if known is None:
         facet: SchemaFacet = read_strictly(part.facets, "schema", part.where)
         told = flat_fields(facet.fields or [])
         fields = [Field(name, field.type, field.description) for name, field in told]
-        known = unit.contents[seen] = _keep_schema(unit, fields)
+        known = commit.cache.contents[seen] = _keep_schema(commit, fields)
     return known
 
 
-def _keep_schema(unit: Unit, fields: list[Field]) -> int:
+def _keep_schema(commit: Commit, fields: list[Field]) -> int:
     body = _pack(fields)
     digest = xxh3_128_digest(body)
-    number = _known(unit, "schema", digest)
+    number = _known(commit, "schema", digest)
     if number is not None:
         return number
-    number = unit.new_id("schema")
-    unit.contents["schema", digest] = number
-    unit.schema_digests[number] = digest
-    unit.schema_names[number] = frozenset(field.name for field in fields)
-    unit.put("schema", number, digest, compress(body))
-    for name in field_ids(unit, {field.name: None for field in fields}):
-        unit.put("schema_field", name, number)
+    number = commit.cache.new_id("schema")
+    commit.cache.contents["schema", digest] = number
+    commit.cache.schema_digests[number] = digest
+    commit.cache.schema_names[number] = frozenset(field.name for field in fields)
+    commit.add("schema", number, digest, compress(body))
+    for name in field_ids(commit, {field.name: None for field in fields}):
+        commit.add("schema_field", name, number)
     return number
 
 
-def schema_names(unit: Unit, number: int) -> frozenset[str]:
+def schema_names(commit: Commit, number: int) -> frozenset[str]:
     """The names of the fields of a schema; none for none."""
     if number == 0:
         return frozenset()
-    names = unit.schema_names.get(number)
+    names = commit.cache.schema_names.get(number)
     if names is None:
-        rows = unit.session.all("SELECT fields FROM schema WHERE id = ?", number)
+        rows = commit.session.all("SELECT fields FROM schema WHERE id = ?", number)
         names = frozenset(field.name for row in rows for field in read_fields(row[0]))
-        unit.schema_names[number] = names
+        commit.cache.schema_names[number] = names
     return names
 
 
-def schema_digest(unit: Unit, number: int) -> bytes:
+def schema_digest(commit: Commit, number: int) -> bytes:
     """The digest of a schema; empty for none."""
     if number == 0:
         return b""
-    digest = unit.schema_digests.get(number)
+    digest = commit.cache.schema_digests.get(number)
     if digest is None:
-        rows = unit.session.all("SELECT digest FROM schema WHERE id = ?", number)
-        digest = unit.schema_digests[number] = bytes(rows[0][0])
+        rows = commit.session.all("SELECT digest FROM schema WHERE id = ?", number)
+        digest = commit.cache.schema_digests[number] = bytes(rows[0][0])
     return digest
 
 
-def field_ids(unit: Unit, names: Iterable[str]) -> list[int]:
+def field_ids(commit: Commit, names: Iterable[str]) -> list[int]:
     """The numbers of field names; those that are new are given one."""
-    known = unit.field_names
+    known = commit.cache.field_names
     unread = [name for name in names if name not in known]
     if unread:
-        found = unit.session.all("SELECT name, id FROM field_name WHERE name = ANY(?)", unread)
+        found = commit.session.all("SELECT name, id FROM field_name WHERE name = ANY(?)", unread)
         known.update(found)
     for name in unread:
         if name not in known:
-            known[name] = unit.new_id("field_name")
-            unit.put("field_name", known[name], name)
-            unit.put("search", name, "F", known[name])
+            known[name] = commit.cache.new_id("field_name")
+            commit.add("field_name", known[name], name)
+            commit.add("search", name, "F", known[name])
     return [known[name] for name in names]
 
 
-def _known(unit: Unit, table: str, digest: bytes) -> int | None:
-    number = unit.contents.get((table, digest))
+def _known(commit: Commit, table: str, digest: bytes) -> int | None:
+    number = commit.cache.contents.get((table, digest))
     if number is None:
         sql = f"SELECT id FROM {table} WHERE digest = ?"
-        row = first(unit.session.all(sql, digest))
+        row = first(commit.session.all(sql, digest))
         if row is not None:
-            number = unit.contents[table, digest] = int(row[0])
+            number = commit.cache.contents[table, digest] = int(row[0])
     return number
 
 
-def mapping_id(unit: Unit, part: EventDataset, resolve: Resolve) -> int | None:
-    """The number of the column mapping that an event tells, if it tells one.
+def mapping_id(commit: Commit, part: EventDataset, resolve: Resolve) -> int:
+    """The number of the column mapping of an output that has one.
 
     `resolve` gives the id of an input field's dataset.
     """
-    if part.lineage is None:
-        return None
+    assert part.lineage is not None  # noqa: S101
     seen = ("lineage facet", part.lineage)
-    known = unit.contents.get(seen)
+    known = commit.cache.contents.get(seen)
     if known is None:
-        known = unit.contents[seen] = _keep_mapping(unit, _read(unit, part, resolve))
+        known = commit.cache.contents[seen] = _keep_mapping(commit, _read(commit, part, resolve))
     return known
 
 
-def mapping_of(unit: Unit, part: EventDataset, resolve: Resolve) -> Mapping:
+def mapping_of(commit: Commit, part: EventDataset, resolve: Resolve) -> Mapping:
     """The column mapping that an event tells; the last one that was read is at hand."""
-    known = unit.last_mapping
-    return known[1] if known and known[0] == part.lineage else _read(unit, part, resolve)
+    known = commit.cache.last_mapping
+    return known[1] if known and known[0] == part.lineage else _read(commit, part, resolve)
 
 
-def _read(unit: Unit, part: EventDataset, resolve: Resolve) -> Mapping:
+def _read(commit: Commit, part: EventDataset, resolve: Resolve) -> Mapping:
     mapping = _mapping(read_lineage(part.facets, part.where), resolve)
-    unit.last_mapping = (part.lineage, mapping)
+    commit.cache.last_mapping = (part.lineage, mapping)
     return mapping
 
 
@@ -201,18 +200,18 @@ def _step(told: Transformation) -> Step:
     return told.type, told.subtype, told.description, told.masking
 
 
-def _keep_mapping(unit: Unit, mapping: Mapping) -> int:
+def _keep_mapping(commit: Commit, mapping: Mapping) -> int:
     body = _pack(mapping)
     digest = xxh3_128_digest(body)
-    number = _known(unit, "mapping", digest)
+    number = _known(commit, "mapping", digest)
     inputs = sorted(_input_datasets(mapping))
     if number is None:
-        number = unit.new_id("mapping")
-        unit.contents["mapping", digest] = number
-        unit.put("mapping", number, digest, compress(body))
+        number = commit.cache.new_id("mapping")
+        commit.cache.contents["mapping", digest] = number
+        commit.add("mapping", number, digest, compress(body))
         for dataset in inputs:
-            unit.put("mapping_input", dataset, number)
-    unit.mapping_inputs[number] = inputs
+            commit.add("mapping_input", dataset, number)
+    commit.cache.mapping_inputs[number] = inputs
     return number
 
 

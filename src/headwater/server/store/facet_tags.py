@@ -2,9 +2,9 @@
 
 from headwater.openlineage.facets import Facets
 from headwater.openlineage.tags import TAGS, read_tags
+from headwater.server.store.commit import Commit
 from headwater.server.store.rows import FacetSources, Stamp, is_latest
 from headwater.server.store.tables import add
-from headwater.server.store.unit import Unit
 
 DATASET, JOB, RUN = "DATASET", "JOB", "RUN"
 _FORGET = "DELETE FROM facet_tag WHERE kind = ? AND target = ?"
@@ -12,16 +12,16 @@ _ADD_TAG = "INSERT INTO tag (name, description) VALUES (?, ?) ON CONFLICT DO NOT
 
 
 def record_tags(
-    unit: Unit, kind: str, target: int, facets: Facets, sources: FacetSources, stamp: Stamp
+    commit: Commit, kind: str, target: int, facets: Facets, sources: FacetSources, stamp: Stamp
 ) -> None:
     """Note the tags of an event that is the last to tell any; `sources` has its facets already."""
     raw = facets.get(TAGS)
     if raw is None or not is_latest(sources, TAGS, stamp):
         return
     tags = read_tags(raw)
-    if unit.facet_tags.get((kind, target)) == tags:
+    if commit.cache.facet_tags.get((kind, target)) == tags:
         return
-    unit.facet_tags[kind, target] = tags
-    unit.session.run(_FORGET, kind, target)
-    unit.session.many(_ADD_TAG, [(tag, None) for tag in sorted({one.tag for one in tags})])
-    unit.session.many(add("facet_tag"), [(kind, target, *one) for one in sorted(tags)])
+    commit.cache.facet_tags[kind, target] = tags
+    commit.session.run(_FORGET, kind, target)
+    commit.session.many(_ADD_TAG, [(tag, None) for tag in sorted({one.tag for one in tags})])
+    commit.session.many(add("facet_tag"), [(kind, target, *one) for one in sorted(tags)])

@@ -6,7 +6,7 @@ read up to a number has missed nothing before it.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -75,16 +75,6 @@ class Numbered(NamedTuple):
     entry: Entry
 
 
-class Names(Protocol):
-    """Whom a feed asks for names; `Unit` answers."""
-
-    def job_name(self, job: int) -> tuple[str, str]:
-        """The name of a job."""
-
-    def root_names(self, datasets: set[int]) -> list[tuple[str, str]]:
-        """The names by which datasets are shown."""
-
-
 def _error(event: Event) -> str | None:
     """Why a run failed: an error message, or the reason where only the stack trace tells it."""
     for facet in ERRORS:
@@ -101,13 +91,13 @@ def _error(event: Event) -> str | None:
 class Feed:
     """What the commit under way has changed."""
 
-    __slots__ = ("_at", "_datasets", "_jobs", "_kinds", "entries")
+    __slots__ = ("_at", "_kinds", "datasets", "entries", "jobs")
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self._kinds: dict[str, None] = {}
-        self._jobs: set[int] = set()
-        self._datasets: set[int] = set()
+        self.jobs: set[int] = set()  # around which the graph changed
+        self.datasets: set[int] = set()
         self._at = 0
 
     def run(self, run: bytes, job: tuple[str, str], state: str, event: Event) -> None:
@@ -138,17 +128,17 @@ class Feed:
         self._kinds[kind] = None
         self._at = max(self._at, at)
         if job:
-            self._jobs.add(job)
+            self.jobs.add(job)
         if dataset:
-            self._datasets.add(dataset)
+            self.datasets.add(dataset)
 
-    def settled(self, names: Names) -> list[Entry]:
-        """All entries, that of the graph last."""
+    def finish(self, jobs: list[tuple[str, str]], datasets: list[tuple[str, str]]) -> list[Entry]:
+        """All entries, that of the graph last, with the names of its jobs and datasets."""
         if not self._kinds:
             return self.entries
-        nodes = [str(JobName(*names.job_name(job))) for job in self._jobs]
-        nodes += [str(DatasetName(*name)) for name in names.root_names(self._datasets)]
-        kinds, told = [*self._kinds], sorted({*nodes})[:MOST_NODES]
+        nodes = {str(JobName(*name)) for name in jobs}
+        nodes |= {str(DatasetName(*name)) for name in datasets}
+        kinds, told = [*self._kinds], sorted(nodes)[:MOST_NODES]
         return [*self.entries, GraphChange(self._at, kinds, told)]
 
 

@@ -11,6 +11,8 @@ from uuid import UUID
 import msgspec
 
 from headwater.openlineage.times import format_moment, now
+from headwater.server.store.apply import store_events
+from headwater.server.store.commit import Commit
 from headwater.server.store.database import Session
 from headwater.server.store.run_states import LAPSE
 from headwater.server.store.store import Store
@@ -39,12 +41,12 @@ class Leases:
                 return 0
         # Events that wait to be written come first, and renew their leases.
         ended: int = self._store.writer.change(
-            lambda session, _: self._end(_expired(session, at, since))
+            lambda commit: self._end(commit, _expired(commit.session, at, since))
         ).result()
         return ended
 
-    def _end(self, runs: list[tuple[Any, ...]]) -> int:
-        return self._store.writer.store([self._store.read(_lapse(*run)) for run in runs])
+    def _end(self, commit: Commit, runs: list[tuple[Any, ...]]) -> int:
+        return store_events(commit, [self._store.read(_lapse(*run)) for run in runs])
 
 
 def _expired(session: Session, at: int, since: int) -> list[tuple[Any, ...]]:

@@ -6,6 +6,7 @@ Events of one job differ in a run id and a time. Compressed against a base of it
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import zstandard as zstd
@@ -21,6 +22,7 @@ _TABLE = 2**16  # bytes that a base takes beside two copies of its body
 _LARGEST = 2**18  # a larger body serves no other as base
 # Microseconds for which a base is used: whatever is compressed against it keeps it in the store.
 _LONGEST_USE = 86_400 * 1_000_000
+_RECENT = 16  # bases whose compressor is kept: to make one takes as long as to use it
 _WORSE_THAN = 8  # a base is given up when the result is over an eighth of the body
 
 
@@ -31,6 +33,11 @@ class _Base(NamedTuple):
     content: zstd.ZstdCompressionDict
     size: int
     since: int
+
+
+@lru_cache(_RECENT)
+def _compressor(content: zstd.ZstdCompressionDict) -> zstd.ZstdCompressor:
+    return zstd.ZstdCompressor(level=_LEVEL, dict_data=content)
 
 
 class Compressor:
@@ -51,7 +58,7 @@ class Compressor:
         known = self._bases.get(job)
         base = (known.get(kind) or next(iter(known.values()))) if known else None
         if base is not None and clock - base.since < _LONGEST_USE:
-            packed = zstd.ZstdCompressor(level=_LEVEL, dict_data=base.content).compress(body)
+            packed = _compressor(base.content).compress(body)
             if len(packed) * _WORSE_THAN <= len(body):
                 self._bases.move_to_end(job)
                 return base.seq, packed

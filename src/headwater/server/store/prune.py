@@ -12,19 +12,20 @@ from typing import Any, NamedTuple
 
 from headwater.openlineage.times import FOREVER, format_moment
 from headwater.server.store.apply_runs import DECLARATION
+from headwater.server.store.commit import Commit
 from headwater.server.store.database import Session
 from headwater.server.store.keys import note
 from headwater.server.store.rows import unpack_sources
 from headwater.server.store.store import Store
-from headwater.server.store.unit import Unit
 
 PRUNED = "pruned"
 _SLICE = 2000  # rows that one commit lets go of, so that others get their turn
-_LONE_TOUCH = (
-    "DELETE FROM touch WHERE run = ANY(?) AND EXISTS (SELECT 1 FROM touch n "
-    "WHERE n.dataset = touch.dataset AND n.io = touch.io AND n.job = touch.job "
-    "AND n.time > touch.time AND (touch.schema IS NULL OR n.schema IS NOT NULL) "
-    "AND (touch.mapping IS NULL OR n.mapping IS NOT NULL))"
+_DROP_OBSERVATIONS = (
+    "DELETE FROM dataset_observation AS o WHERE run = ANY(?) AND EXISTS "
+    "(SELECT 1 FROM dataset_observation n "
+    "WHERE n.dataset = o.dataset AND n.io = o.io AND n.job = o.job "
+    "AND n.time > o.time AND (o.schema IS NULL OR n.schema IS NOT NULL) "
+    "AND (o.mapping IS NULL OR n.mapping IS NOT NULL))"
 )
 
 
@@ -49,7 +50,9 @@ def prune(store: Store, before: int) -> Pruned:
     found = Pruned(sum(dropped), len(runs))
     if any(found):
         told = f"{found.events} events, {found.runs} runs before {format_moment(before)}"
-        store.writer.change(lambda session, _: note(session, "server", PRUNED, told, "")).result()
+        store.writer.change(
+            lambda commit: note(commit.session, "server", PRUNED, told, "")
+        ).result()
     return found
 
 
@@ -67,7 +70,7 @@ def _old_runs(session: Session, before: int) -> list[int]:
     """Runs that ended long ago, and that nothing which is shown rests on."""
     rows = session.all("SELECT id, job, created_at, updated_at, ended_at, state, parent FROM run")
     ios = _Ios(session)
-    keep = _speakers(session) | ios.versions_now()
+    keep = _definers(session) | ios.versions_now()
     latest: dict[tuple[int, bool], tuple[int, int]] = {}  # of runs, and of job events
     parents: dict[int, int | None] = {}
     old: set[int] = set()
@@ -91,16 +94,16 @@ def _old_runs(session: Session, before: int) -> list[int]:
     return sorted(old - keep)
 
 
-def _speakers(session: Session) -> set[int]:
-    """The runs that speak for a job, and of those they add up with the last that told the same."""
+def _definers(session: Session) -> set[int]:
+    """The runs that define a job, and of those they add up with the last that told the same."""
     rows = session.all("SELECT in_run, out_run FROM job")
-    speakers = {run for row in rows for run in row if run is not None}
+    definers = {run for row in rows for run in row if run is not None}
     beside = session.all(
         "SELECT max(b.id) FROM run s JOIN run b ON b.first_parent = s.first_parent "
         "AND b.job = s.job WHERE s.id = ANY(?) GROUP BY b.job, b.first_parent, b.version",
-        [*speakers],
+        [*definers],
     )
-    return speakers | {row[0] for row in beside}
+    return definers | {row[0] for row in beside}
 
 
 class _Ios:
@@ -137,14 +140,14 @@ class _Ios:
         return found
 
 
-def _drop_runs(ids: list[int], session: Session, unit: Unit) -> None:
-    unit.flush()
-    session.run(_LONE_TOUCH, ids)
+def _drop_runs(ids: list[int], commit: Commit) -> None:
+    session = commit.session
+    session.run(_DROP_OBSERVATIONS, ids)
     session.run("DELETE FROM snapshot WHERE run = ANY(?)", ids)
     session.run("DELETE FROM run_io WHERE run = ANY(?)", ids)
     session.run("DELETE FROM facet_tag WHERE kind = 'RUN' AND target = ANY(?)", ids)
     session.run("DELETE FROM run WHERE id = ANY(?)", ids)
-    unit.start_over()
+    commit.clear_cache()
 
 
 def _old_events(session: Session, before: int) -> tuple[list[int], int]:
@@ -178,12 +181,13 @@ def _stamps(sources: Any) -> list[tuple[int, int, int]]:
     return [*unpack_sources(sources).values()] if sources else []
 
 
-def _drop_events(seqs: list[int], last: int, session: Session, unit: Unit) -> int:
+def _drop_events(seqs: list[int], last: int, commit: Commit) -> int:
     """Delete events, unless one that was stored after the last is compressed against them."""
+    session = commit.session
     new = session.all("SELECT DISTINCT base FROM event WHERE seq > ? AND base IS NOT NULL", last)
     going = [*{*seqs} - {base for (base,) in new}]
     session.run("DELETE FROM event WHERE seq = ANY(?)", going)
     # No server, this one included, compresses anything against them from now on.
     session.run("UPDATE clock SET pruned = pruned + 1")
-    unit.compressor.forget()
+    commit.cache.compressor.forget()
     return len(going)

@@ -4,7 +4,8 @@ Field order is column order. `FacetSources` remembers which event last reported 
 are never copied out of events.
 """
 
-from typing import Any
+from functools import cache
+from typing import Any, Self
 
 import msgspec
 from msgspec import Struct
@@ -27,9 +28,9 @@ def pack_sources(sources: FacetSources) -> bytes:
     """Write it down, facets of one event together."""
     if not sources:
         return b""
-    stamps = {*sources.values()}
-    if len(stamps) == 1:
-        return _pack([(*stamps.pop(), [*sources])])
+    stamps = [*sources.values()]
+    if stamps.count(stamps[0]) == len(stamps):
+        return _pack([(*stamps[0], [*sources])])
     groups: dict[Stamp, list[str]] = {}
     for name, stamp in sources.items():
         groups.setdefault(stamp, []).append(name)
@@ -67,7 +68,46 @@ def is_latest(sources: FacetSources, name: str, stamp: Stamp) -> bool:
     return sources.get(name) == stamp
 
 
-class DatasetRow(Struct):
+class StoredRow(Struct):
+    """A row of a table: its fields are the columns, in order."""
+
+    @classmethod
+    def of(cls, row: tuple[Any, ...]) -> Self:
+        """Read a row."""
+        fields = [*row]
+        for place in _packed(cls):
+            fields[place] = unpack_sources(fields[place])
+        return cls(*fields)
+
+    def row(self) -> tuple[Any, ...]:
+        """Write a row."""
+        fields = [*astuple(self)]
+        for place in _packed(type(self)):
+            fields[place] = pack_sources(fields[place])
+        return tuple(fields)
+
+
+@cache
+def _packed(kind: type[StoredRow]) -> tuple[int, ...]:
+    """Where rows of a kind have the sources of facets."""
+    types = kind.__annotations__
+    return tuple(i for i, n in enumerate(kind.__struct_fields__) if types[n] == FacetSources)
+
+
+# Columns that had names of their own before the rows had.
+_SIDES = {
+    "inputs_run": "in_run",
+    "inputs_since": "in_since",
+    "inputs_seen": "in_seen",
+    "outputs_run": "out_run",
+    "outputs_since": "out_since",
+    "outputs_seen": "out_seen",
+    "defines_inputs_since": "in_since",
+    "defines_outputs_since": "out_since",
+}
+
+
+class DatasetRow(StoredRow):
     """One name of a dataset."""
 
     id: int
@@ -85,24 +125,13 @@ class DatasetRow(Struct):
     named_at: int = FOREVER
     declared_at: int = FOREVER
 
-    @classmethod
-    def of(cls, row: tuple[Any, ...]) -> "DatasetRow":
-        """Read a row."""
-        fields: Any = (*row[:11], unpack_sources(row[11]), *row[12:])
-        return cls(*fields)
-
-    def row(self) -> tuple[Any, ...]:
-        """Write a row."""
-        fields = astuple(self)
-        return (*fields[:11], pack_sources(self.facets), *fields[12:])
-
     def first_ranked(self, rank: int) -> int:
         """Since when the name has a rank, or a lower one."""
         return self.declared_at if rank == 0 else self.named_at if rank == 1 else self.created_at
 
 
-class JobRow(Struct):
-    """A job."""
+class JobRow(StoredRow, rename=_SIDES):
+    """A job; its inputs are those of `inputs_run` since a moment, last changed at another."""
 
     id: int
     namespace: int
@@ -116,27 +145,19 @@ class JobRow(Struct):
     description: str | None = None
     parent: int | None = None
     parent_at: int = NEVER
-    in_run: int | None = None
-    in_since: int | None = None
-    in_seen: int = 0
-    out_run: int | None = None
-    out_since: int | None = None
-    out_seen: int = 0
+    inputs_run: int | None = None
+    inputs_since: int | None = None
+    inputs_seen: int = 0
+    outputs_run: int | None = None
+    outputs_since: int | None = None
+    outputs_seen: int = 0
     facets: FacetSources = {}
 
-    @classmethod
-    def of(cls, row: tuple[Any, ...]) -> "JobRow":
-        """Read a row."""
-        fields: Any = (*row[:-1], unpack_sources(row[-1]))
-        return cls(*fields)
 
-    def row(self) -> tuple[Any, ...]:
-        """Write a row."""
-        return (*astuple(self)[:-1], pack_sources(self.facets))
-
-
-class RunRow(Struct):
+class RunRow(StoredRow, rename=_SIDES):
     """A run; `own` says that it sent events itself, and was not only named as a parent.
+
+    From `defines_inputs_since` until another run does, it defines what its job reads.
 
     `first_parent` is the parent run that its first event names, unless it is a streaming job.
     """
@@ -156,8 +177,8 @@ class RunRow(Struct):
     parent: int | None = None
     nominal_start: int | None = None
     nominal_end: int | None = None
-    in_since: int | None = None
-    out_since: int | None = None
+    defines_inputs_since: int | None = None
+    defines_outputs_since: int | None = None
     version: bytes | None = None
     lease: int | None = None
     heard_at: int = 0
@@ -168,16 +189,9 @@ class RunRow(Struct):
     job_facets: FacetSources = {}
     first_parent: bytes | None = None
 
-    @classmethod
-    def of(cls, row: tuple[Any, ...]) -> "RunRow":
-        """Read a row."""
-        fields: Any = (*row[:-3], unpack_sources(row[-3]), unpack_sources(row[-2]), row[-1])
-        return cls(*fields)
-
-    def row(self) -> tuple[Any, ...]:
-        """Write a row."""
-        facets = pack_sources(self.facets), pack_sources(self.job_facets)
-        return (*astuple(self)[:-3], *facets, self.first_parent)
+    def defines_since(self, io: int) -> int | None:
+        """Since when the run defines the inputs (0) or the outputs of its job."""
+        return self.defines_outputs_since if io else self.defines_inputs_since
 
     @property
     def group(self) -> bytes:
@@ -190,7 +204,7 @@ def group_of(run: bytes, first_parent: bytes | None) -> bytes:
     return run if first_parent is None else b"+" + first_parent
 
 
-class RunIoRow(Struct):
+class RunIoRow(StoredRow):
     """A dataset that a run read or wrote, with one schema (0: none was told).
 
     An output with each schema is a version of its dataset. What a dataset event tells is a version
@@ -208,17 +222,6 @@ class RunIoRow(Struct):
     own: FacetSources = {}
     version: bytes | None = None
     written: int = 0
-
-    @classmethod
-    def of(cls, row: tuple[Any, ...]) -> "RunIoRow":
-        """Read a row."""
-        fields: Any = (*row[:6], unpack_sources(row[6]), unpack_sources(row[7]), *row[8:])
-        return cls(*fields)
-
-    def row(self) -> tuple[Any, ...]:
-        """Write a row."""
-        fields = astuple(self)
-        return (*fields[:6], pack_sources(self.facets), pack_sources(self.own), *fields[8:])
 
 
 def version_of(run: bytes, namespace: str, name: str, schema: bytes) -> bytes:

@@ -10,10 +10,12 @@ from uuid import UUID
 from headwater.errors import RunOfAnother
 from headwater.openlineage.events import Event
 from headwater.openlineage.facets import ParentFacet, read_strictly
-from headwater.server.store.unit import Unit
+from headwater.server.store.commit import Commit
+from headwater.server.store.jobs import job_name
+from headwater.server.store.runs import read_runs
 
 
-def require_own_runs(unit: Unit, event: Event) -> None:
+def require_own_runs(commit: Commit, event: Event) -> None:
     """Refuse an event that names a run of a job outside of the namespaces it may speak for.
 
     Raises: RunOfAnother.
@@ -21,9 +23,9 @@ def require_own_runs(unit: Unit, event: Event) -> None:
     if event.runs_of is None:
         return
     runs = {uuid.bytes for uuid in _runs(event)}
-    unit.expect(runs)
-    for run in runs & unit.run_ids.keys():
-        namespace, _ = unit.job_name(unit.runs[unit.run_ids[run]].job)
+    read_runs(commit, runs)
+    for run in runs & commit.cache.run_ids.keys():
+        namespace, _ = job_name(commit, commit.cache.runs[commit.cache.run_ids[run]].job)
         if not namespace.startswith(event.runs_of):
             raise RunOfAnother
 

@@ -9,15 +9,15 @@ from headwater.openlineage.lifecycle import (
     state_of,
     tries_of,
 )
+from headwater.server.store.commit import Commit
 from headwater.server.store.database import Session
 from headwater.server.store.log import read_bodies
 from headwater.server.store.rows import RunRow
-from headwater.server.store.unit import Unit
 
 LAPSE = "headwater_lapse"  # the facet by which the server's own ABORT is known
 
 
-def report_state(unit: Unit, run: RunRow, event: Event, last: int) -> None:
+def report_state(commit: Commit, run: RunRow, event: Event, last: int) -> None:
     """Take the last try of the run from its events; `last` is the time of the latest before."""
     time, rank = event.time, gravity(event.kind)
     is_repeat = run.started_at is not None and (
@@ -32,7 +32,7 @@ def report_state(unit: Unit, run: RunRow, event: Event, last: int) -> None:
             run.ended_at, run.ending = time, rank
         return
     # It came late, or after an ending: all events are looked at again.
-    known = [(event.time, event.kind), *_reports(unit, run)]
+    known = [(event.time, event.kind), *_reports(commit, run)]
     tries = tries_of(known)
     begun = [run.started_at] if len(tries) == 1 and run.started_at is not None else []
     run.started_at = min([tries[-1].started_at, *begun])
@@ -43,10 +43,10 @@ def _ended(run: RunRow) -> tuple[int, int]:
     return run.ended_at or 0, run.ending or 0
 
 
-def _reports(unit: Unit, run: RunRow) -> list[tuple[int, EventType]]:
+def _reports(commit: Commit, run: RunRow) -> list[tuple[int, EventType]]:
     """The times and types of the run's events; of those that were pruned, the ending is known."""
-    unit.flush()
-    reports = read_reports(unit.session, run.id)
+    commit.flush()
+    reports = read_reports(commit.session, run.id)
     kind = next((k for k in ENDINGS if run.ending is not None and gravity(k) == run.ending), None)
     return reports if kind is None else [*reports, (run.ended_at or 0, kind)]
 

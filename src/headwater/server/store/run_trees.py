@@ -8,9 +8,11 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from headwater.openlineage.lifecycle import RunState, state_of_children
+from headwater.server.store.commit import Commit
+from headwater.server.store.jobs import job_name
 from headwater.server.store.rows import RunRow
 from headwater.server.store.run_states import settle_state
-from headwater.server.store.unit import Unit
+from headwater.server.store.runs import run_row, run_rows
 
 _DOUBLINGS = 7
 LEVELS = 2**_DOUBLINGS  # of runs above or below one that are looked at
@@ -20,77 +22,81 @@ _BELOW = (
 )
 
 
-def end_above(unit: Unit, run: RunRow) -> int | None:
+def end_above(commit: Commit, run: RunRow) -> int | None:
     """When the nearest run above that sends events has ended, if it has."""
     above = run.parent
     for _ in range(LEVELS):
         if above is None or above == run.id:
             return None
-        row = unit.run_row(above)
+        row = run_row(commit, above)
         if row.own:
             return row.ended_at
         above = row.parent
     return None
 
 
-def settle_children(unit: Unit) -> None:
+def settle_children(commit: Commit) -> None:
     """Settle the runs below those whose end is newly known."""
-    todo, unit.ended = {run for run in unit.ended if unit.may_have_children(run)}, set()
+    todo, commit.ended = {run for run in commit.ended if _may_have_children(commit, run)}, set()
     if todo:
-        unit.flush()
+        commit.flush()
     for _ in range(LEVELS):
         if not todo:
             return
-        below = [row[0] for row in _runs_below(unit, todo) if row[2]]
-        todo = {child.id for child in unit.run_rows(below) if _settle_child(unit, child)}
+        below = [row[0] for row in _runs_below(commit, todo) if row[2]]
+        todo = {child.id for child in run_rows(commit, below) if _settle_child(commit, child)}
 
 
-def _settle_child(unit: Unit, child: RunRow) -> bool:
+def _may_have_children(commit: Commit, run: int) -> bool:
+    return run in commit.cache.run_parents or not commit.cache.is_new("run", run)
+
+
+def _settle_child(commit: Commit, child: RunRow) -> bool:
     before = child.state, child.ended_at
-    settle_state(child, end_above(unit, child))
+    settle_state(child, end_above(commit, child))
     if (child.state, child.ended_at) == before:
         return False
-    unit.changed_runs.add(child.id)
+    commit.changed_runs.add(child.id)
     if child.parent is not None:
-        unit.parents.add(child.parent)
-    name = unit.job_name(child.job)
-    unit.feed.parent(child.uuid, name, child.state, child.ended_at or child.updated_at)
+        commit.parents.add(child.parent)
+    name = job_name(commit, child.job)
+    commit.feed.parent(child.uuid, name, child.state, child.ended_at or child.updated_at)
     return True
 
 
-def settle_parents(unit: Unit) -> None:
+def settle_parents(commit: Commit) -> None:
     """Give parents that send no events of their own the state of the runs below them."""
-    todo, unit.parents = unit.parents, set()
+    todo, commit.parents = commit.parents, set()
     if not todo:
         return
-    unit.flush()
-    parents = _silent_above(unit, todo)
-    found = _sums_below(_runs_below(unit, parents))
+    commit.flush()
+    parents = _silent_above(commit, todo)
+    found = _sums_below(_runs_below(commit, parents))
     for parent in parents.values():
-        _follow(unit, parent, found.get(parent.id))
+        _follow(commit, parent, found.get(parent.id))
 
 
-def _silent_above(unit: Unit, runs: set[int]) -> dict[int, RunRow]:
+def _silent_above(commit: Commit, runs: set[int]) -> dict[int, RunRow]:
     """Those of some runs, and of the runs above them, that send no events."""
     found: dict[int, RunRow] = {}
     for _ in range(LEVELS):
         new = runs - found.keys()
         if not new:
             break
-        level = [row for row in unit.run_rows(sorted(new)) if not row.own]
+        level = [row for row in run_rows(commit, sorted(new)) if not row.own]
         found.update({row.id: row for row in level})
         runs = {row.parent for row in level if row.parent is not None}
     return found
 
 
-def _runs_below(unit: Unit, runs: Iterable[int]) -> list[tuple[Any, ...]]:
+def _runs_below(commit: Commit, runs: Iterable[int]) -> list[tuple[Any, ...]]:
     """The runs below some, past those without events of their own."""
     level, found = [*runs], list[tuple[Any, ...]]()
     seen = {*level}
     for _ in range(LEVELS):
         if not level:
             break
-        rows = unit.session.all(_BELOW, level)
+        rows = commit.session.all(_BELOW, level)
         found += rows
         level = [row[0] for row in rows if not row[2] and row[0] not in seen]
         seen.update(level)
@@ -141,14 +147,14 @@ def _add(sums: dict[int, _Sum], run: int, found: _Sum) -> None:
     sums[run] = found if known is None else known + found
 
 
-def _follow(unit: Unit, parent: RunRow, below: _Sum | None) -> None:
+def _follow(commit: Commit, parent: RunRow, below: _Sum | None) -> None:
     before = parent.state
     below = below or _Sum(frozenset(), parent.job_at, None, parent.job_at, None)
     parent.state = state_of_children([RunState(state) for state in below.states])
     _, parent.created_at, parent.started_at, parent.updated_at, ended_at = below
     is_over = parent.state not in (RunState.RUNNING, RunState.NEW)
     parent.ended_at = ended_at if is_over else None
-    unit.changed_runs.add(parent.id)
+    commit.changed_runs.add(parent.id)
     if parent.state != before:
-        name = unit.job_name(parent.job)
-        unit.feed.parent(parent.uuid, name, parent.state, parent.updated_at)
+        name = job_name(commit, parent.job)
+        commit.feed.parent(parent.uuid, name, parent.state, parent.updated_at)

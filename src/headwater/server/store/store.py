@@ -14,6 +14,7 @@ from headwater.openlineage.sizes import MOST_BYTES
 from headwater.openlineage.times import format_moment, now
 from headwater.server.ingest.scrubbing import Scrubber
 from headwater.server.store.aliases import AliasRules
+from headwater.server.store.apply import apply_deferred
 from headwater.server.store.database import Database, open_database
 from headwater.server.store.log import read_bodies
 from headwater.server.store.migrate import migrate
@@ -106,14 +107,14 @@ class Store:
         try:
             event = _limited(self.read(body), self.rules)
             change = self.writer.submit(
-                lambda: self.writer.apply_deferred(seq, event), [event]
+                lambda commit: apply_deferred(commit, seq, event), [event]
             )  # fmt: skip
             return bool(change.result())
         except EventRejected as error:
             # Another version accepted it. It stays among the events, and decides nothing.
             _log.warning("event %d, dated %s, is not applied: %s", seq, format_moment(time), error)
             self.writer.change(
-                lambda session, _: session.run(
+                lambda commit: commit.session.run(
                     "DELETE FROM deferred WHERE time = ? AND seq = ?", time, seq
                 )
             ).result()

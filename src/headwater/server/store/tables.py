@@ -26,7 +26,7 @@ def _table(name: str, keys: str, rest: str = "") -> Table:
 
 
 def _of(name: str, rows: type[Struct], *keys: str) -> Table:
-    return Table(name, rows.__struct_fields__, keys)
+    return Table(name, rows.__struct_encode_fields__, keys)
 
 
 TABLES = {
@@ -39,7 +39,7 @@ TABLES = {
         _table("namespace", "id", "name owner description created_at updated_at hidden"),
         _table("source", "name", "type url description created_at updated_at url_at"),
         _table("event", "seq", "digest time received_at type run job base body"),
-        _table("touch", "dataset time tie io", "seq job run schema mapping"),
+        _table("dataset_observation", "dataset time tie io", "seq job run schema mapping"),
         _table("schema", "id", "digest fields"),
         _table("field_name", "id", "name"),
         _table("schema_field", "name schema"),
@@ -56,6 +56,11 @@ TABLES = {
         _table("tagging", "kind target field tag"),
     )
 }
+
+
+def select(name: str) -> str:
+    """The beginning of a statement that reads whole rows."""
+    return f"SELECT {', '.join(TABLES[name].columns)} FROM {name}"
 
 
 def insert(name: str) -> str:

@@ -16,7 +16,8 @@ import { record } from "../../graph/state";
 import { ago, moment } from "../../graph/words";
 import { useNow } from "../../live/now";
 import { Level, Owners, Section, Tags } from "../lineage/PanelParts";
-import { recordsLink } from "../records/reached";
+import { reachedLink } from "../records/reached";
+import { whyLink } from "../records/why";
 import { useParams } from "../tables/parts";
 import { Snapshots } from "./Snapshots";
 
@@ -69,7 +70,8 @@ function Head({ dataset }: { dataset: Dataset }) {
       <p className="deeds">
         <Link href={lineageLink(id)}>Show in the graph</Link>
         <Link href={`/impact?node=${encodeURIComponent(id)}`}>Impact</Link>
-        {kind === "topic" && <Link href={recordsLink(id)}>Trace records</Link>}
+        {kind === "topic" && <Link href={reachedLink(id)}>Trace records</Link>}
+        {kind === "table" && <Link href={whyLink(id)}>Trace a row</Link>}
       </p>
     </header>
   );

@@ -4,18 +4,13 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { get } from "../../api/client";
 import { datasetId, runLink, under } from "../../api/names";
+import { snapshotsQuery } from "../../api/queries";
 import type { Name } from "../../api/types";
 import { Failure } from "../../components/Told";
 import { ago, moment } from "../../graph/words";
 import { useNow } from "../../live/now";
 import { Section } from "../lineage/PanelParts";
 import { whyLink } from "../records/why";
-
-interface Snapshot {
-  id: string;
-  at: string;
-  runId: string;
-}
 
 interface Held {
   offsets: Record<string, Record<string, { from: number | null; to: number | null }>>;
@@ -27,12 +22,7 @@ export function Snapshots({ name }: { name: Name }) {
   const now = useNow();
   const [all, setAll] = useState(false);
   const [open, setOpen] = useState<string | null>(null);
-  const { data } = useQuery({
-    queryKey: ["snapshots", name.namespace, name.name],
-    queryFn: ({ signal }) =>
-      get<{ snapshots: Snapshot[] }>(`${under("datasets", name)}/snapshots`, {}, signal),
-    refetchInterval: 10_000,
-  });
+  const { data } = useQuery(snapshotsQuery(name));
   const found = data?.snapshots ?? [];
   if (found.length === 0) return null;
   return (

@@ -4,7 +4,7 @@ import { jobId } from "../../api/names";
 import { Icon } from "../../components/Icon";
 import { Empty, Waiting } from "../../components/Told";
 import { type ColumnEdge, formulaOf } from "../../graph/columns";
-import { Section } from "./PanelParts";
+import { IsolateButton, Section } from "./PanelParts";
 import { useView } from "./state";
 import type { Scene } from "./useScene";
 
@@ -31,13 +31,7 @@ export function ColumnPanel({ scene }: { scene: Scene }) {
         column of {own?.datasetName ?? "a dataset"} {own?.type && <>· {own.type}</>}
       </p>
       <p className="deeds">
-        <button
-          type="button"
-          aria-pressed={state.isolate}
-          onClick={() => change({ isolate: !state.isolate })}
-        >
-          Isolate path
-        </button>
+        <IsolateButton />
         <Link href={`/impact?node=${encodeURIComponent(column)}`}>Impact</Link>
       </p>
       {lit.edges.length === 0 && (

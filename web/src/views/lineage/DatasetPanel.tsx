@@ -12,9 +12,9 @@ import { KIND_WORD, kindOf } from "../../graph/kinds";
 import type { DatasetNode, Graph } from "../../graph/model";
 import { ago } from "../../graph/words";
 import { useNow } from "../../live/now";
-import { recordsLink } from "../records/reached";
+import { whyLink } from "../records/why";
 import { Owners, Section, Tags } from "./PanelParts";
-import { useView } from "./state";
+import { following, useView } from "./state";
 import type { Scene } from "./useScene";
 
 export function DatasetPanel({ node, scene }: { node: DatasetNode; scene: Scene }) {
@@ -43,7 +43,12 @@ export function DatasetPanel({ node, scene }: { node: DatasetNode; scene: Scene 
         </button>
         <Link href={datasetLink(node.data.id)}>Details</Link>
         <Link href={`/impact?node=${encodeURIComponent(node.id)}`}>Impact</Link>
-        {kind === "topic" && <Link href={recordsLink(node.id)}>Trace records</Link>}
+        {kind === "table" && <Link href={whyLink(node.id)}>Trace a row</Link>}
+        {kind === "topic" && (
+          <button type="button" onClick={() => change(following(node.id))} title="R">
+            Trace records
+          </button>
+        )}
       </p>
       {changes.length > 0 && (
         <Section title="Schema changes">

@@ -5,6 +5,7 @@ import { MARK_SIGN, type Marks } from "../../graph/diff";
 import { curve, thickness } from "../../graph/geometry";
 import { edgeKey, type GraphEdge } from "../../graph/model";
 import { headHeight, type Point, rowMiddle } from "../../graph/sizes";
+import type { Trail } from "../../graph/trail";
 import { latest, usePulseCount } from "../../live/pulses";
 import type { Drawn, Picture } from "./draw";
 import type { Scene } from "./useScene";
@@ -63,18 +64,25 @@ function TableEdge({
   picture,
   edge,
   marks,
+  trail,
 }: {
   picture: Picture;
   edge: GraphEdge;
   marks: Marks | null;
+  /** What records reached, where that is what is lit. */
+  trail: Trail | null;
 }) {
   const ends = endsOf(picture, edge);
   if (!ends) return null;
   const rate = flow(picture, edge);
-  const isFaded = picture.get(edge.from)?.isFaded || picture.get(edge.to)?.isFaded;
-  const mark = marks?.edges.get(edgeKey(edge.from, edge.to));
+  const key = edgeKey(edge.from, edge.to);
+  const isReached = trail?.keys.has(key);
+  const isFaded = trail
+    ? !isReached
+    : picture.get(edge.from)?.isFaded || picture.get(edge.to)?.isFaded;
+  const mark = marks?.edges.get(key);
   const path = curve(ends.from, ends.to);
-  const state = `${isFaded ? "faded" : ""} ${mark ? `mark-${mark}` : ""}`;
+  const state = `${isFaded ? "faded" : ""} ${isReached ? "reached" : ""} ${mark ? `mark-${mark}` : ""}`;
   return (
     <g className={`edge ${state}`}>
       <path d={path} strokeWidth={thickness(rate)} />
@@ -141,6 +149,7 @@ function EdgeLayer({ picture, scene, isLarge }: LayerProps) {
           picture={picture}
           edge={edge}
           marks={scene.marks}
+          trail={scene.lit ? null : scene.trail}
         />
       ))}
       {scene.lit?.edges.map((edge) => {

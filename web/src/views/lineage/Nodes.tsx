@@ -81,6 +81,19 @@ function MarkSign({ drawn }: { drawn: Drawn }) {
   );
 }
 
+/** How much of a node the records reached that are followed. */
+function StopSign({ drawn: { stop } }: { drawn: Drawn }) {
+  if (!stop) return null;
+  const title = stop.isExact
+    ? `${stop.text}: exact`
+    : `${stop.text}: superset, may hold more than the records`;
+  return (
+    <span className={`stop ${stop.isExact ? "exact" : "superset"}`} title={title}>
+      {stop.text}
+    </span>
+  );
+}
+
 /** Chooses a node; a namespace drawn as one node opens instead. */
 function useChoose(id: string): () => void {
   const { state, change } = useView();
@@ -110,6 +123,7 @@ function JobShape({ data }: NodeProps<FlowNode>) {
           <span className="figures">{pulseLine(pulse, state, now)}</span>
         </span>
       </button>
+      <StopSign drawn={drawn} />
       <More drawn={drawn} />
     </div>
   );
@@ -139,6 +153,7 @@ function DatasetShape({ data }: NodeProps<FlowNode>) {
         <Toggle drawn={drawn} count={fields.length} />
       )}
       <Rows drawn={drawn} node={node} />
+      <StopSign drawn={drawn} />
       <More drawn={drawn} />
     </div>
   );

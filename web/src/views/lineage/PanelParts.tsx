@@ -4,6 +4,7 @@ import { Link } from "wouter";
 import { datasetId, lineageLink } from "../../api/names";
 import type { Facets, Name } from "../../api/types";
 import { record } from "../../graph/state";
+import { useView } from "./state";
 
 /** How deep the headings of sections are: beneath a panel's, or right beneath the page's. */
 export const Level = createContext<"h2" | "h3">("h3");
@@ -75,5 +76,19 @@ export function Source({ facets }: { facets: Facets }) {
     <Section title={typeof sql === "string" ? "SQL" : "Source"}>
       <pre className="source">{text}</pre>
     </Section>
+  );
+}
+
+/** Shows only what is lit, or everything again. */
+export function IsolateButton() {
+  const { state, change } = useView();
+  return (
+    <button
+      type="button"
+      aria-pressed={state.isolate}
+      onClick={() => change({ isolate: !state.isolate })}
+    >
+      Isolate path
+    </button>
   );
 }

@@ -1,7 +1,8 @@
 // What can be asked of the graph.
 import { useReactFlow } from "@xyflow/react";
+import { copy } from "../../components/clipboard";
 import type { Picture } from "./draw";
-import { copy, saveJson, savePng, saveSvg } from "./exports";
+import { saveJson, savePng, saveSvg } from "./exports";
 import { frame } from "./framing";
 import { FARTHEST, useView } from "./state";
 import type { Scene } from "./useScene";
@@ -16,7 +17,7 @@ export function Toolbar({ scene, picture, help }: Props) {
   const { state, change } = useView();
   const flow = useReactFlow();
   const fit = () => frame(flow, picture);
-  const canIsolate = state.column !== null || state.selected !== null || state.isolate;
+  const canIsolate = scene.path !== null || state.selected !== null || state.isolate;
   return (
     <div className="toolbar" role="toolbar" aria-label="Graph">
       <Where scene={scene} />

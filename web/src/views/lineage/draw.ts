@@ -4,6 +4,7 @@ import type { Mark } from "../../graph/diff";
 import type { GraphNode } from "../../graph/model";
 import { makeRoom } from "../../graph/room";
 import { type Point, type Shown, type Size, sizeOf } from "../../graph/sizes";
+import type { Stop } from "../../graph/trail";
 import type { Hidden } from "../../graph/walk";
 import type { ViewState } from "./state";
 import type { Scene } from "./useScene";
@@ -20,6 +21,8 @@ export interface Drawn {
   mark: Mark | null;
   fieldMarks: ReadonlyMap<string, Mark>;
   hidden: Hidden | null;
+  /** How much of it the records reached that are followed. */
+  stop: Stop | null;
   /** Whether its columns are read only once it opens. */
   isBrief: boolean;
   litFields: ReadonlySet<string>;
@@ -33,7 +36,7 @@ const NONE: Shown = { rows: [], more: 0 };
 const NO_FIELDS: ReadonlySet<string> = new Set();
 
 export function draw(scene: Scene, state: ViewState): Picture {
-  const { graph, places, lit } = scene;
+  const { graph, places, path } = scene;
   const litFields = litByDataset(scene);
   const shown = new Map<string, Shown>();
   const sizes = new Map<string, Size>();
@@ -55,12 +58,13 @@ export function draw(scene: Scene, state: ViewState): Picture {
       size,
       shown: shown.get(id) ?? NONE,
       isOpen: state.open.includes(id),
-      isFaded: lit !== null && !lit.nodes.has(id),
+      isFaded: path !== null && !path.has(id),
       isSelected: state.selected === id,
       isAnchor: state.anchors.includes(id),
       mark: scene.marks?.nodes.get(id) ?? null,
       fieldMarks: new Map(scene.marks?.fields.get(id)?.map(({ name, mark }) => [name, mark])),
       hidden: scene.hidden.get(id) ?? null,
+      stop: scene.trail?.stops.get(id) ?? null,
       isBrief: scene.isBrief,
       litFields: fields,
       chosen: [...fields].find((field) => isField(node, field, state.column)) ?? null,

@@ -4,15 +4,6 @@ import type { Picture } from "./draw";
 import { toSvg } from "./svg";
 import type { Scene } from "./useScene";
 
-/** Copies text; where the browser allows no clipboard (plain HTTP), it is shown to be copied. */
-export async function copy(text: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    window.prompt("Copy this:", text);
-  }
-}
-
 export function saveJson(scene: Scene): void {
   const { graph, lit } = scene;
   const told = {

@@ -79,7 +79,8 @@ export function useFraming(picture: Picture, scene: Scene): void {
   const place = [state.anchors.join(), state.everything, state.folded, state.together.join()].join(
     "|",
   );
-  const key = [place, state.column, scene.lit?.nodes.size, state.isolate].join("|");
+  const path = [scene.path?.size, state.column, state.records, state.partition, state.offsets];
+  const key = [place, ...path, state.isolate].join("|");
   useEffect(() => {
     if (!isReady || framed.current === key) return;
     const isFirst = framed.current === "";
@@ -88,8 +89,8 @@ export function useFraming(picture: Picture, scene: Scene): void {
     centred.current = place;
     const isNarrow = (canvas()?.width ?? NARROW) < NARROW;
     const chosen = isNarrow && state.selected ? [state.selected] : picture.keys();
-    const ids = [...(scene.lit ? scene.lit.nodes : chosen)];
+    const ids = [...(scene.path ?? chosen)];
     if (isFirst) frame(flow, picture, ids, 0);
     else if (isElsewhere || !isInView(flow, picture, ids)) frame(flow, picture, ids);
-  }, [isReady, key, picture, scene.lit, flow, place, state.selected]);
+  }, [isReady, key, picture, scene.path, flow, place, state.selected]);
 }

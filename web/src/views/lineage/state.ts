@@ -23,7 +23,17 @@ export interface ViewState {
   together: string[];
   /** Whether everything is wanted, however much it is. */
   everything: boolean;
+  /** The topic of the records that are followed, and which of its records. */
+  records: string | null;
+  partition: string;
+  offsets: string;
 }
+
+/** No records are followed. */
+export const NO_RECORDS = { records: null, partition: "0", offsets: "" };
+
+/** Records of a topic are followed; which, is asked first. */
+export const following = (topic: string) => ({ ...NO_RECORDS, records: topic, selected: null });
 
 export const DEPTH = 3;
 export const FARTHEST = 9; // shown as "all"
@@ -48,6 +58,9 @@ export function parse(search: string): ViewState {
     folded: params.has("folded"),
     together: params.getAll("together"),
     everything: params.has("everything"),
+    records: params.get("records"),
+    partition: params.get("partition") ?? NO_RECORDS.partition,
+    offsets: params.get("offsets") ?? NO_RECORDS.offsets,
     time: params.has("time") || params.has("at") || params.has("since"),
   };
 }
@@ -68,6 +81,11 @@ export function write(state: ViewState): string {
   if (state.everything) params.set("everything", "1");
   if (state.indirect) params.set("indirect", "1");
   if (state.isolate) params.set("isolate", "1");
+  if (state.records) {
+    params.set("records", state.records);
+    params.set("partition", state.partition);
+    if (state.offsets) params.set("offsets", state.offsets);
+  }
   if (state.time && !state.at && !state.since) params.set("time", "1");
   return params.toString();
 }

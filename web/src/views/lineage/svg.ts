@@ -1,5 +1,6 @@
 // The graph as a drawing of its own, in the colours that the page has now.
 import { curve } from "../../graph/geometry";
+import { edgeKey } from "../../graph/model";
 import { headHeight, ROW } from "../../graph/sizes";
 import { SIGN } from "../../graph/state";
 import { latest } from "../../live/pulses";
@@ -37,7 +38,8 @@ export function toSvg(picture: Picture, scene: Scene): string {
   const [width, height] = [right - left, bottom - top];
   const edges = scene.graph.edges.map((edge) => {
     const ends = endsOf(picture, edge);
-    return ends ? line(curve(ends.from, ends.to), ink("edge"), 1.5) : "";
+    const tone = scene.trail?.keys.has(edgeKey(edge.from, edge.to)) ? "accent" : "edge";
+    return ends ? line(curve(ends.from, ends.to), ink(tone), 1.5) : "";
   });
   const columns = (scene.lit?.edges ?? []).map((edge) => {
     const ends = columnEnds(picture, scene, edge);
@@ -78,6 +80,7 @@ function shape(drawn: Drawn, ink: Ink): string {
     text(place.x + inset, place.y + 24, node.data.name, ink("ink"), 14),
     text(place.x + inset, place.y + headHeight(node) - 12, sub, ink("ink-soft"), 12),
     ...rows,
+    drawn.stop ? text(place.x + inset, place.y - 6, drawn.stop.text, ink("accent"), 12) : "",
     "</g>",
   ].join("");
 }

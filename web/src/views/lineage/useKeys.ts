@@ -1,11 +1,12 @@
 // The keyboard of the graph.
 import { useReactFlow } from "@xyflow/react";
 import { useEffect, useRef } from "react";
+import { kindOf } from "../../graph/kinds";
 import { linksOf } from "../../graph/walk";
 import type { Picture } from "./draw";
 import { frame, pace } from "./framing";
 import { NEAR } from "./paint";
-import { FARTHEST, type View } from "./state";
+import { FARTHEST, following, NO_RECORDS, type View } from "./state";
 import type { Scene } from "./useScene";
 
 export const KEYS: [string, string][] = [
@@ -17,7 +18,8 @@ export const KEYS: [string, string][] = [
   ["I", "isolate the path"],
   ["F", "fit the graph to the window"],
   ["T", "time"],
-  ["Esc", "clear the selection"],
+  ["R", "trace records of the selected topic"],
+  ["Esc", "clear the selection, then the records"],
   ["⌘K, Ctrl K, /", "search"],
   ["?", "show these keys"],
 ];
@@ -59,7 +61,12 @@ export function useKeys(
       c: () => selected && toggle(view, selected),
       t: () => change({ time: !state.time, at: null, since: null }, "replace"),
       "?": () => setHelps(true),
-      Escape: () => change({ selected: null, column: null, isolate: false }),
+      r: () => isTopic(scene, selected) && change(following(selected)),
+      Escape: () => {
+        const isSelected = selected !== null || state.column !== null;
+        const rest = isSelected ? {} : NO_RECORDS;
+        change({ selected: null, column: null, isolate: false, ...rest });
+      },
     };
     const deed = deeds[event.key] ?? deeds[event.key.toLowerCase()];
     // Enter and the arrows belong to a button that has the focus outside the graph.
@@ -72,6 +79,11 @@ export function useKeys(
     window.addEventListener("keydown", told);
     return () => window.removeEventListener("keydown", told);
   }, []);
+}
+
+function isTopic(scene: Scene, id: string | null): id is string {
+  const node = id ? scene.graph.nodes.get(id) : undefined;
+  return node?.kind === "dataset" && kindOf(node.data.namespace, node.data.name) === "topic";
 }
 
 function isWriting(target: EventTarget | null): boolean {

@@ -8,7 +8,9 @@ import { type ColumnGraph, type Lit, light, readColumns, withPath } from "../../
 import { compare, type Marks } from "../../graph/diff";
 import { layOut, type Places } from "../../graph/layout";
 import { EMPTY, type Graph, merge, part, readGraph, shapeOf } from "../../graph/model";
+import { type Trail, trailOf, withTrail } from "../../graph/trail";
 import { around, type Hidden, hiddenNeighbours } from "../../graph/walk";
+import { reachedQuery } from "../records/reached";
 import { FARTHEST, type ViewState } from "./state";
 
 const WHOLE = 60;
@@ -20,6 +22,10 @@ export interface Scene {
   places: Places;
   columns: ColumnGraph | null;
   lit: Lit | null;
+  /** What the records reached that are followed. */
+  trail: Trail | null;
+  /** The nodes that keep full ink; none: all of them do. */
+  path: ReadonlySet<string> | null;
   marks: Marks | null;
   hidden: Map<string, Hidden>;
   /** Namespaces that can be drawn as one node, with how many they hold. */
@@ -95,7 +101,22 @@ function useSettled(
   return [shown, shown === graph ? null : show];
 }
 
-export function useScene(state: ViewState): Scene {
+/** What the records reached, where some are followed. */
+function useTrail({ records, partition, offsets }: ViewState) {
+  const { data, isFetching } = useQuery(reachedQuery(records, partition, offsets));
+  const trail = useMemo(
+    () => (records && data ? trailOf(data, records, `partition ${partition} · ${offsets}`) : null),
+    [records, data, partition, offsets],
+  );
+  return { trail, isFetching };
+}
+
+export function useScene(given: ViewState): Scene {
+  // Records are followed through single jobs, not through the applications around them.
+  const state = useMemo(
+    () => (given.records && given.folded ? { ...given, folded: false } : given),
+    [given],
+  );
   const now = useGraphAt(state, state.at, true);
   const before = useGraphAt(state, state.since, state.since !== null);
   const isComparing = state.since !== null;
@@ -126,21 +147,27 @@ export function useScene(state: ViewState): Scene {
     () => (isComparing ? compare(before.graph, settled) : null),
     [isComparing, before.graph, settled],
   );
+  const { trail, isFetching } = useTrail(state);
+  const path = useMemo(
+    () => lit?.nodes ?? (trail ? new Set(trail.stops.keys()) : null),
+    [lit, trail],
+  );
   const everything = useMemo(() => {
     const both = isComparing ? merge(settled, before.graph) : settled;
-    return columns && lit ? withPath(both, columns, lit) : both;
-  }, [settled, isComparing, before.graph, columns, lit]);
+    const found = trail ? withTrail(both, trail) : both;
+    return columns && lit ? withPath(found, columns, lit) : found;
+  }, [settled, isComparing, before.graph, columns, lit, trail]);
 
   const { graph: apart, hidden } = useMemo(
-    () => cut(everything, state, lit),
-    [everything, state, lit],
+    () => cut(everything, state, path, trail),
+    [everything, state, path, trail],
   );
   const groups = useMemo(() => groupsOf(apart), [apart]);
   const graph = useMemo(() => {
     // A path and a comparison are about single nodes.
-    if (lit || isComparing) return apart;
+    if (path || isComparing) return apart;
     return collapse(apart, state.together, new Set([...state.anchors, state.selected ?? ""]));
-  }, [apart, lit, isComparing, state.together, state.anchors, state.selected]);
+  }, [apart, path, isComparing, state.together, state.anchors, state.selected]);
   const { places, isStale } = usePlaces(graph);
   const isBrief = state.everything && state.anchors.length === 0;
   return {
@@ -148,6 +175,8 @@ export function useScene(state: ViewState): Scene {
     places,
     columns,
     lit,
+    trail,
+    path,
     marks,
     hidden,
     groups,
@@ -155,19 +184,26 @@ export function useScene(state: ViewState): Scene {
     whole: now.whole,
     isBrief,
     isLoading: now.isLoading || before.isLoading,
-    isStale: isStale || column.isFetching || now.isPlaceholder,
+    isStale: isStale || column.isFetching || isFetching || now.isPlaceholder,
     error: now.error ?? before.error ?? column.error,
     changed,
   };
 }
 
-function cut(everything: Graph, state: ViewState, lit: Lit | null) {
+function cut(
+  everything: Graph,
+  state: ViewState,
+  path: ReadonlySet<string> | null,
+  trail: Trail | null,
+) {
   const { anchors, selected, isolate } = state;
   const all = new Set(everything.nodes.keys());
   let shown = anchors.length > 0 ? around(everything, anchors, state) : all;
-  for (const id of lit?.nodes ?? []) if (all.has(id)) shown.add(id);
+  for (const id of [...(path ?? []), ...(trail?.stops.keys() ?? [])]) {
+    if (all.has(id)) shown.add(id);
+  }
   if (selected && all.has(selected)) shown.add(selected);
-  if (isolate && lit) shown = new Set([...lit.nodes].filter((id) => all.has(id)));
+  if (isolate && path) shown = new Set([...path].filter((id) => all.has(id)));
   else if (isolate && selected && all.has(selected)) {
     shown = around(everything, [selected], { up: 99, down: 99 });
   }

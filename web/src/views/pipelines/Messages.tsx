@@ -1,4 +1,4 @@
-// The last messages of a topic, decoded: as a table where they are records, each to be read whole.
+// The last messages of a topic, or those from an offset on, decoded: as a table where they are records, each to be read whole.
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Fragment, useState } from "react";
 import { Link } from "wouter";
@@ -6,9 +6,9 @@ import { Failure, Waiting } from "../../components/Told";
 import { ago, moment } from "../../graph/words";
 import { useNow } from "../../live/now";
 import { Section } from "../lineage/PanelParts";
-import { recordsLink } from "../records/reached";
+import { reachedLink } from "../records/reached";
 import { cell, columnsOf, fieldOf, isRecord, text } from "./cells";
-import { type Message, messagesQuery, type Part } from "./topics";
+import { type From, type Message, messagesQuery, type Part } from "./topics";
 
 const COUNTS = [10, 25, 100];
 
@@ -16,16 +16,25 @@ interface Shown {
   cluster: string;
   topic: string;
   node: string | null; // of the topic in the graph
+  from: From | null;
+  /** Shows the latest messages, or those from an offset on. */
+  go: (from: From | null) => void;
 }
 
-export function Messages({ cluster, topic, node }: Shown) {
+export function Messages({ cluster, topic, node, from, go }: Shown) {
   const [limit, setLimit] = useState(COUNTS[0] ?? 10);
   const found = useQuery({
-    ...messagesQuery(cluster, topic, limit),
+    ...messagesQuery(cluster, topic, limit, from),
     placeholderData: keepPreviousData,
   });
   return (
-    <Section title="Latest messages, newest first">
+    <Section
+      title={
+        from
+          ? `Messages of partition ${from.partition} from offset ${from.offset} on`
+          : "Latest messages, newest first"
+      }
+    >
       <div className="tools">
         <select
           aria-label="Number of messages"
@@ -34,27 +43,64 @@ export function Messages({ cluster, topic, node }: Shown) {
         >
           {COUNTS.map((one) => (
             <option key={one} value={one}>
-              {one} of each partition
+              {from ? `${one} messages` : `${one} of each partition`}
             </option>
           ))}
         </select>
         <button type="button" disabled={found.isFetching} onClick={() => void found.refetch()}>
           {found.isFetching ? "Reading …" : "Read again"}
         </button>
+        {from && (
+          <>
+            <button
+              type="button"
+              disabled={from.offset === 0}
+              onClick={() => go({ ...from, offset: Math.max(0, from.offset - limit) })}
+            >
+              ← Earlier
+            </button>
+            <button type="button" onClick={() => go({ ...from, offset: from.offset + limit })}>
+              Later →
+            </button>
+            <button type="button" onClick={() => go(null)}>
+              Latest messages
+            </button>
+          </>
+        )}
       </div>
       {found.isLoading && <Waiting what="messages" />}
       {found.error && <Failure error={found.error} />}
-      {found.data?.messages.length === 0 && <p className="sub">This topic has no messages.</p>}
+      {found.data?.messages.length === 0 && (
+        <p className="sub">
+          {from
+            ? "There are no messages here: they were removed, or are not written yet."
+            : "This topic has no messages."}
+        </p>
+      )}
       {found.data && found.data.messages.length > 0 && (
-        <Table messages={found.data.messages} node={node} />
+        <Table
+          key={from ? `${from.partition}/${from.offset}` : ""}
+          messages={from ? inOrder(found.data.messages) : found.data.messages}
+          node={node}
+          first={from ? `${from.partition}/${from.offset}` : null}
+        />
       )}
     </Section>
   );
 }
 
-function Table({ messages, node }: { messages: Message[]; node: string | null }) {
+const inOrder = (messages: Message[]) => messages.toSorted((a, b) => a.offset - b.offset);
+
+interface TableProps {
+  messages: Message[];
+  node: string | null;
+  /** The message that is open at first. */
+  first: string | null;
+}
+
+function Table({ messages, node, first }: TableProps) {
   const now = useNow();
-  const [open, setOpen] = useState<string | null>(null);
+  const [open, setOpen] = useState(first);
   const columns = columnsOf(messages);
   const hasKeys = messages.some((one) => one.key);
   const width = 2 + (hasKeys ? 1 : 0) + Math.max(1, columns.length);
@@ -139,7 +185,14 @@ function Whole({ message, node }: { message: Message; node: string | null }) {
         {node && (
           <>
             {" · "}
-            <Link href={recordsLink(node, message)}>What it reached</Link>
+            <Link
+              href={reachedLink(node, {
+                partition: message.partition,
+                offsets: String(message.offset),
+              })}
+            >
+              What did this reach?
+            </Link>
           </>
         )}
       </p>

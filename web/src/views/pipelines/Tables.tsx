@@ -11,6 +11,7 @@ import { useTitle } from "../../components/useTitle";
 import { ago, moment, short } from "../../graph/words";
 import { useNow } from "../../live/now";
 import { Snapshots } from "../details/Snapshots";
+import { whyLink } from "../records/why";
 import { Filter, useParams } from "../tables/parts";
 import { Tabs } from "./Tabs";
 
@@ -126,6 +127,7 @@ function Row({ table, isOpen, toggle }: RowProps) {
           )}
         </td>
         <td>
+          {table.last && <Link href={whyLink(datasetId(table))}>trace a row</Link>}{" "}
           <Link href={lineageLink(datasetId(table))}>graph</Link>
         </td>
       </tr>

@@ -1,23 +1,60 @@
 // One topic: its last messages, the versions of its schemas, its partitions.
-import { useQuery } from "@tanstack/react-query";
+import { useQueries, useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { lineageLink } from "../../api/names";
 import { FieldChanges } from "../../components/FieldChanges";
 import { Icon } from "../../components/Icon";
-import { Failure, Waiting } from "../../components/Told";
+import { Empty, Failure, Waiting } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
 import { short } from "../../graph/words";
 import { Level, Section } from "../lineage/PanelParts";
-import { recordsLink } from "../records/reached";
+import { reachedLink } from "../records/reached";
 import { useParams } from "../tables/parts";
 import { Messages } from "./Messages";
-import { type SchemaVersion, type TopicDetail, topicQuery } from "./topics";
+import { type From, kafkaQuery, type SchemaVersion, type TopicDetail, topicQuery } from "./topics";
 
 export function TopicView() {
   const [params] = useParams();
-  const [cluster, topic] = [params.get("cluster") ?? "", params.get("topic") ?? ""];
+  const node = params.get("node");
+  return node ? <NamedByNode node={node} /> : <Shown cluster={params.get("cluster") ?? ""} />;
+}
+
+/** A topic that is named by its node in the graph: of the cluster that knows it as that node. */
+function NamedByNode({ node }: { node: string }) {
+  const topic = node.slice(node.lastIndexOf(":") + 1);
+  const clusters = useQuery(kafkaQuery);
+  const found = useQueries({
+    queries: (clusters.data ?? []).map(({ name }) => topicQuery(name, topic)),
+  });
+  const place = found.findIndex(({ data }) => data?.nodeId === node);
+  const cluster = clusters.data?.[place]?.name;
+  if (cluster !== undefined) return <Shown cluster={cluster} named={topic} />;
+  if (clusters.error) return <Failure error={clusters.error} />;
+  if (clusters.isLoading || found.some(({ isLoading }) => isLoading)) {
+    return <Waiting what="the topic" />;
+  }
+  return (
+    <Empty title={`No Kafka cluster of the server has ${topic}`}>
+      <p>Start the server with --kafka NAME=HOST:PORT to look into its messages.</p>
+    </Empty>
+  );
+}
+
+/** The place in a topic from which on messages are read, as the address says it. */
+function fromOf(params: URLSearchParams): From | null {
+  const [partition, offset] = [params.get("partition") ?? "", params.get("offset") ?? ""];
+  return /^\d+$/.test(partition) && /^\d{1,15}$/.test(offset)
+    ? { partition, offset: Number(offset) }
+    : null;
+}
+
+function Shown({ cluster, named }: { cluster: string; named?: string }) {
+  const [params, change] = useParams();
+  const topic = named ?? params.get("topic") ?? "";
   useTitle(topic);
   const found = useQuery(topicQuery(cluster, topic));
+  const go = (from: From | null) =>
+    change({ partition: from?.partition ?? null, offset: from ? String(from.offset) : null });
   return (
     <div className="page">
       <header className="detail-head">
@@ -29,7 +66,7 @@ export function TopicView() {
           {found.data?.nodeId && (
             <>
               <Link href={lineageLink(found.data.nodeId)}>Show in the graph</Link>
-              <Link href={recordsLink(found.data.nodeId)}>Trace records</Link>
+              <Link href={reachedLink(found.data.nodeId)}>Trace records</Link>
             </>
           )}
           <Link href="/pipelines/topics">All topics</Link>
@@ -40,7 +77,7 @@ export function TopicView() {
       {found.data?.problem && <p className="failure">✕ {found.data.problem}</p>}
       {found.data && (
         <Level value="h2">
-          <Messages cluster={cluster} topic={topic} node={found.data.nodeId} />
+          <Messages {...{ cluster, topic, go }} node={found.data.nodeId} from={fromOf(params)} />
           <div className="columns-2">
             <div>
               {found.data.subjects.map((one) => (

@@ -57,6 +57,10 @@ const at = (cluster: string, ...rest: string[]) =>
 export const topicLink = (cluster: string, topic: string): string =>
   `/pipelines/topic?${new URLSearchParams({ cluster, topic })}`;
 
+/** The messages of a topic from an offset on; the topic is named by its node in the graph. */
+export const peekLink = (node: string, partition: string, offset: number): string =>
+  `/pipelines/topic?${new URLSearchParams({ node, partition, offset: String(offset) })}`;
+
 export const kafkaQuery = queryOptions({
   queryKey: ["kafka"],
   queryFn: ({ signal }) => get<KafkaCluster[]>("/kafka", {}, signal),
@@ -79,11 +83,21 @@ export const topicQuery = (cluster: string, topic: string) =>
     retry: false,
   });
 
-export const messagesQuery = (cluster: string, topic: string, limit: number) =>
+/** Messages from an offset of a partition on. */
+export interface From {
+  partition: string;
+  offset: number;
+}
+
+/** The latest messages of each partition, or those from an offset on. */
+export const messagesQuery = (cluster: string, topic: string, limit: number, from: From | null) =>
   queryOptions({
-    queryKey: ["messages", cluster, topic, limit],
-    queryFn: ({ signal }) =>
-      get<{ messages: Message[] }>(at(cluster, topic, "messages"), { limit }, signal),
+    queryKey: ["messages", cluster, topic, limit, from],
+    queryFn: ({ signal }) => {
+      const offsets = from && Array.from({ length: limit }, (_, one) => String(from.offset + one));
+      const params = from ? { partition: from.partition, offset: offsets } : { limit };
+      return get<{ messages: Message[] }>(at(cluster, topic, "messages"), params, signal);
+    },
     retry: false,
     staleTime: 0,
   });

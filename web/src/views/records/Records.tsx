@@ -1,24 +1,20 @@
 // What records of a topic reached: jobs in the order in which to run them again, and what they wrote.
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
-import { get } from "../../api/client";
 import { lineageLink, runLink } from "../../api/names";
+import type { ReachedJob, ReachedOutput } from "../../api/types";
 import { Icon } from "../../components/Icon";
 import { StateBadge } from "../../components/StateBadge";
 import { Empty, Failure, Waiting } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
 import { kindOf } from "../../graph/kinds";
 import { stateOf } from "../../graph/state";
+import { batches } from "../../graph/trail";
 import { ago, moment } from "../../graph/words";
 import { useNow } from "../../live/now";
 import { Page, useParams } from "../tables/parts";
-import {
-  batches,
-  parseOffsets,
-  type Reached,
-  type ReachedJob,
-  type ReachedOutput,
-} from "./reached";
+import { RecordsForm } from "./RecordsForm";
+import { parseOffsets, reachedLink, reachedQuery } from "./reached";
 
 const SHOWN = 3; // snapshots of a table
 
@@ -29,38 +25,23 @@ export function Records() {
   const range = parseOffsets(offsets);
   const name = node.slice(node.lastIndexOf(":") + 1);
   useTitle(`Records of ${name}`);
-  const found = useQuery({
-    queryKey: ["reached", node, partition, offsets],
-    enabled: node !== "" && range !== null,
-    queryFn: ({ signal }) =>
-      get<Reached>("/reached", { nodeId: node, partition, ...range }, signal),
-  });
+  const found = useQuery(reachedQuery(node, partition, offsets));
   const jobs = found.data?.jobs ?? [];
   return (
     <Page
       title={`What records of ${name || "…"} reached`}
       tools={
-        <>
-          <label>
-            Partition{" "}
-            <input
-              inputMode="numeric"
-              size={4}
-              value={partition}
-              onChange={(event) => change({ partition: event.target.value.replace(/\D/g, "") })}
+        node && (
+          <>
+            <RecordsForm
+              {...{ partition, offsets }}
+              take={(partition, offsets) => change({ partition, offsets })}
             />
-          </label>
-          <label>
-            Offsets{" "}
-            <input
-              placeholder="1000-2000"
-              size={16}
-              value={offsets}
-              aria-invalid={offsets !== "" && range === null}
-              onChange={(event) => change({ offsets: event.target.value })}
-            />
-          </label>
-        </>
+            {range && (
+              <Link href={reachedLink(node, { partition, offsets })}>Show in the graph</Link>
+            )}
+          </>
+        )
       }
     >
       {(!node || range === null) && (

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { batches, parseOffsets, type ReachedJob, recordsLink } from "./reached";
+import { quoted } from "./command";
+import { parseOffsets, reachedLink, recordsLink } from "./reached";
 
 test.each([
   ["7", 7, 7],
@@ -14,31 +15,23 @@ test.each(["", "x", "-1", "5-4", "1-", "1-2-3", "1e3", "9".repeat(30)])("%j is n
   expect(parseOffsets(text)).toBeNull();
 });
 
-const run = { runId: "r", state: "RUNNING", since: "", exact: true, reason: null };
-const job = (
-  runCount: number,
-  firstBatch: number | null,
-  lastBatch: number | null,
-): ReachedJob => ({
-  nodeId: "job:a:b",
-  namespace: "a",
-  name: "b",
-  step: 1,
-  exact: true,
-  runCount,
-  runs: [{ ...run, firstBatch, lastBatch }],
-  outputs: [],
-});
-
-test("batches are told of one run", () => {
-  expect(batches(job(1, 3, 3))).toBe("batch 3");
-  expect(batches(job(1, 3, 5))).toBe("batches 3 to 5");
-  expect(batches(job(1, null, null))).toBe("1 run");
-  expect(batches(job(4, 3, 5))).toBe("4 runs");
-});
-
-test("a link names a record", () => {
-  expect(recordsLink("dataset:kafka://b:1:orders", { partition: 2, offset: 9 })).toBe(
-    "/records?node=dataset%3Akafka%3A%2F%2Fb%3A1%3Aorders&partition=2&offsets=9",
+test("links name a topic and records", () => {
+  const node = "dataset:kafka://b:1:orders";
+  const orders = "dataset%3Akafka%3A%2F%2Fb%3A1%3Aorders";
+  expect(recordsLink(node, { partition: 2, offsets: "9" })).toBe(
+    `/records?node=${orders}&partition=2&offsets=9`,
   );
+  expect(reachedLink(node)).toBe(`/lineage?node=${orders}&records=${orders}`);
+  expect(reachedLink(node, { partition: 0, offsets: "5-7" })).toBe(
+    `/lineage?node=${orders}&records=${orders}&partition=0&offsets=5-7`,
+  );
+});
+
+test.each([
+  ["default.orders", "default.orders"],
+  ["price > 0", '"price > 0"'],
+  ["order_id = 'a1'", `"order_id = 'a1'"`],
+  ["name = '$HOME'", `'name = '\\''$HOME'\\'''`],
+])("%s is quoted for a shell", (text, shell) => {
+  expect(quoted(text)).toBe(shell);
 });

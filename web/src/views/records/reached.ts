@@ -1,40 +1,7 @@
-// The answer of /reached, and how it is asked for and told.
-
-export interface ReachedRun {
-  runId: string;
-  state: string;
-  since: string;
-  firstBatch: number | null;
-  lastBatch: number | null;
-  exact: boolean;
-  reason: string | null;
-}
-
-// What a key may not see of a dataset is left out.
-export interface ReachedOutput {
-  nodeId: string;
-  namespace: string;
-  name: string;
-  since?: string;
-  snapshots?: string[];
-  snapshotCount?: number;
-}
-
-export interface ReachedJob {
-  nodeId: string;
-  namespace: string;
-  name: string;
-  step: number;
-  exact: boolean;
-  runCount: number;
-  runs: ReachedRun[];
-  outputs: ReachedOutput[];
-}
-
-export interface Reached {
-  complete: boolean;
-  jobs: ReachedJob[];
-}
+// How /reached is asked, and how its answer is told.
+import { queryOptions } from "@tanstack/react-query";
+import { get } from "../../api/client";
+import type { Reached } from "../../api/types";
 
 const OFFSETS = /^\s*(\d{1,15})\s*(?:[-–]\s*(\d{1,15})\s*)?$/;
 
@@ -47,19 +14,33 @@ export function parseOffsets(text: string): { firstOffset: number; lastOffset: n
   return lastOffset < firstOffset ? null : { firstOffset, lastOffset };
 }
 
-/** How many runs read the records, and of one run in which batches. */
-export function batches(job: ReachedJob): string {
-  const run = job.runs[0];
-  if (job.runCount !== 1 || run?.firstBatch == null) {
-    return job.runCount === 1 ? "1 run" : `${job.runCount} runs`;
-  }
-  return run.firstBatch === run.lastBatch
-    ? `batch ${run.firstBatch}`
-    : `batches ${run.firstBatch} to ${run.lastBatch}`;
+export interface Place {
+  partition: number | string;
+  offsets?: string;
 }
 
-/** The address of the view, for a topic and maybe one of its records. */
-export function recordsLink(node: string, record?: { partition: number; offset: number }): string {
-  const place = record && `&partition=${record.partition}&offsets=${record.offset}`;
-  return `/records?node=${encodeURIComponent(node)}${place ?? ""}`;
+/** Records of a topic: which, as an address says it. */
+function query(node: string, name: string, place?: Place): string {
+  const params = new URLSearchParams({ [name]: node });
+  if (place) params.set("partition", String(place.partition));
+  if (place?.offsets) params.set("offsets", place.offsets);
+  return params.toString();
 }
+
+/** The graph with what records of a topic reached. */
+export const reachedLink = (node: string, place?: Place): string =>
+  `/lineage?${new URLSearchParams({ node })}&${query(node, "records", place)}`;
+
+/** The same as a table. */
+export const recordsLink = (node: string, place?: Place): string =>
+  `/records?${query(node, "node", place)}`;
+
+export const reachedQuery = (node: string | null, partition: string, offsets: string) => {
+  const range = parseOffsets(offsets);
+  return queryOptions({
+    queryKey: ["reached", node, partition, offsets],
+    enabled: Boolean(node) && partition !== "" && range !== null,
+    queryFn: ({ signal }) =>
+      get<Reached>("/reached", { nodeId: node, partition, ...range }, signal),
+  });
+};

@@ -2,10 +2,10 @@
 import { Link } from "wouter";
 import { datasetId, jobId, lineageLink, runLink } from "../../api/names";
 import type { LineageEvent } from "../../api/types";
+import { copy } from "../../components/clipboard";
 import { StateDot } from "../../components/StateBadge";
 import { stateOf } from "../../graph/state";
 import { moment } from "../../graph/words";
-import { copy } from "../lineage/exports";
 
 export function EventList({ events }: { events: LineageEvent[] }) {
   return (

@@ -134,6 +134,20 @@ def _row_level(
     return replace(written, columns)
 
 
+def _row_delta(
+    reader: Reader, node: Node, inputs: tuple[Relation, ...], outer: Scope | None
+) -> Relation:
+    """A MERGE, UPDATE or DELETE that writes changes only: all other values of the table stay."""
+    written = _write(reader, node, inputs, outer)
+    table = _target(reader, node, "table", outer)
+    changed = {name: column for _, name, column in written.columns}
+    columns = tuple(
+        (i, name, merge([column, changed[name]]) if name in changed else column)
+        for i, name, column in table.columns
+    )
+    return replace(together((written, table)), columns)
+
+
 def _merge_rows(
     reader: Reader, node: Node, inputs: tuple[Relation, ...], outer: Scope | None
 ) -> Relation:
@@ -171,10 +185,10 @@ def _assigned(
     return replace(table, columns)
 
 
-_ROW_LEVEL = ("ReplaceData", "WriteDelta")
 _COMMANDS: dict[str, RelationRule] = {
     **dict.fromkeys(_APPENDS, _write),
-    **dict.fromkeys(_ROW_LEVEL, _row_level),
+    "ReplaceData": _row_level,
+    "WriteDelta": _row_delta,
     "DeleteFromTable": _delete,
     "UpdateTable": _update,
     "MergeIntoTable": _merge,

@@ -10,7 +10,6 @@ from litestar import Controller, Request, Response, delete, get, put
 from msgspec import Struct
 
 from headwater.errors import EventRejected
-from headwater.http.keys import Key
 from headwater.openlineage.events import MAX_NAME, check_text
 from headwater.openlineage.times import parse_moment
 from headwater.server.http.access import (
@@ -79,20 +78,14 @@ class Namespaces(Controller):
 
     @get("/", opt=READS_SOME, sync_to_thread=True)
     def list_namespaces(
-        self,
-        service: Service,
-        request: Request[Any, Any, Any],
-        limit: Limit = 100,
-        offset: Offset = 0,
+        self, service: Service, limit: Limit = 100, offset: Offset = 0
     ) -> Response[bytes]:
         """List all namespaces, by name."""
-        key: Key | None = request.scope["state"].get("key")
-        prefixes = key.namespaces if key else ()
-        covered = " OR ".join(f"substr(name, 1, {len(p)}) = ?" for p in prefixes) or "NOT hidden"
         with service.open_view() as view:
+            where, params = view.scope.named("name")
             rows = view.session.all(
-                f"{_NAMESPACE} WHERE NOT hidden AND ({covered}) ORDER BY name LIMIT ? OFFSET ?",
-                *prefixes, bounded(limit), bounded(offset),
+                f"{_NAMESPACE}{where} AND NOT hidden ORDER BY name LIMIT ? OFFSET ?",
+                *params, bounded(limit), bounded(offset),
             )  # fmt: skip
         return answer({"namespaces": [_namespace(row) for row in rows]})
 

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 from litestar import Controller, Request, Response, get
 
-from headwater.http.keys import Key
 from headwater.openlineage.graph import Way
 from headwater.openlineage.names import NodeKind
 from headwater.server.http.access import READS_NODE
@@ -56,11 +55,6 @@ def _list(
         items = reached(view, node, way, bounded(depth))
     if items is None:
         raise NotFound(_WORDS[node.kind], name_of(node))
-    key: Key | None = request.scope["state"].get("key")
-    if key is not None and key.is_limited:
-        items = [item for item in items if key.covers(item.namespace)]
-        for item in items:
-            item.via = []  # the way may lead through what the key may not see
     accepts = request.headers.get("accept", "").partition(",")[0].partition(";")[0].strip()
     if form == "csv" or (not form and accepts == "text/csv"):
         name = f"{'impact' if way is Way.DOWNSTREAM else 'origin'}.csv"

@@ -217,9 +217,9 @@ class Jobs(Controller):
         # A run that is planned for later exists from now on.
         known_since = None if start is None else min(start, now())
         raw = legacy_events.run_event("OTHER", run, job, known_since)
-        event, store = read_reported(service, request, raw), service.store.writer.store
+        event = read_reported(service, request, raw)
         is_new = service.change(
-            changes.create_run, store, event, args=data.args or {}, start=start, end=end
+            changes.create_run, event, args=data.args or {}, start=start, end=end
         )
         if not is_new:
             raise BadRequest(detail=f"Run '{run}' already exists.")

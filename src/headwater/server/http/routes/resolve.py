@@ -1,11 +1,10 @@
 """What a name means: the node that a person means by it, and what else it could be."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from litestar import Controller, Request, Response, get
+from litestar import Controller, Response, get
 from litestar.params import QueryParameter
 
-from headwater.http.keys import Key
 from headwater.openlineage.events import MAX_NAME
 from headwater.server.http.access import READS_SOME
 from headwater.server.http.common import answer
@@ -25,7 +24,6 @@ class Resolve(Controller):
     @get("/", opt=READS_SOME, sync_to_thread=True)
     def get_resolution(
         self,
-        request: Request[Any, Any, Any],
         service: Service,
         name: Annotated[
             str,
@@ -41,6 +39,9 @@ class Resolve(Controller):
                 max_length=128, description="Any of job, dataset and column; default: all"
             ),
         ] = None,
+        exact: Annotated[
+            bool, QueryParameter(description="Take the name for a node id and nothing else")
+        ] = False,
     ) -> Response[bytes]:
         """Get the node that a name refers to, and the others with that name.
 
@@ -51,10 +52,8 @@ class Resolve(Controller):
         if not name.strip():
             raise BadParameters("query param name must not be blank")
         wanted = _types(types)
-        key: Key | None = request.scope["state"].get("key")
-        covers = key.covers if key is not None and key.is_limited else None
         with service.open_view() as view:
-            return answer(resolve(view, name, wanted, covers))
+            return answer(resolve(view, name, wanted, is_exact=exact))
 
 
 def _types(text: str | None) -> tuple[str, ...]:

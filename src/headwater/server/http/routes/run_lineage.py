@@ -1,20 +1,16 @@
 """One run: what it read and wrote, and the runs before and after it."""
 
-from typing import Any
 from urllib.parse import unquote
 
-from litestar import Controller, Request, Response, get
+from litestar import Controller, Response, get
 
-from headwater.http.keys import Key
 from headwater.server.http.access import READS_PATH, READS_RUN
 from headwater.server.http.common import answer, dataset_of
 from headwater.server.http.errors import NotFound
 from headwater.server.http.parameters import PathText
 from headwater.server.http.routes.runs import find_run
-from headwater.server.lineage.owners import namespaces_of_run
 from headwater.server.lineage.progress import points, snapshots
 from headwater.server.lineage.run_lineage import run_lineage, snapshot_offsets
-from headwater.server.lineage.view import StoreView
 from headwater.server.marquez.runs import RunWriter
 from headwater.server.service import Service
 
@@ -45,19 +41,11 @@ class RunLineage(Controller):
         sync_to_thread=True,
     )
     def get_snapshots(
-        self,
-        service: Service,
-        request: Request[Any, Any, Any],
-        namespace: PathText,
-        name: PathText,
+        self, service: Service, namespace: PathText, name: PathText
     ) -> Response[bytes]:
         """List the latest reported snapshots of an Iceberg table, newest first."""
         with service.open_view() as view:
-            found = snapshots(view, dataset_of(view, namespace, name))
-            own = _own_runs(view, request, {one.run_id for one in found if one.run_id})
-            for one in found:
-                one.run_id = one.run_id if one.run_id in own else None
-            return answer({"snapshots": found})
+            return answer({"snapshots": snapshots(view, dataset_of(view, namespace, name))})
 
     @get(
         "/namespaces/{namespace:str}/datasets/{name:str}/snapshots/{snapshot:str}/offsets",
@@ -65,28 +53,12 @@ class RunLineage(Controller):
         sync_to_thread=True,
     )
     def get_snapshot_offsets(
-        self,
-        service: Service,
-        request: Request[Any, Any, Any],
-        namespace: PathText,
-        name: PathText,
-        snapshot: PathText,
+        self, service: Service, namespace: PathText, name: PathText, snapshot: PathText
     ) -> Response[bytes]:
         """Get the Kafka offsets in an Iceberg snapshot, as far as events report them."""
         with service.open_view() as view:
             dataset = dataset_of(view, namespace, name)
             found = snapshot_offsets(view, dataset, unquote(snapshot))
-            if found is not None and not _own_runs(view, request, {found["runId"]}):
-                found = None
         if found is None:
             raise NotFound("Snapshot", snapshot)
         return answer(found)
-
-
-def _own_runs(view: StoreView, request: Request[Any, Any, Any], runs: set[str]) -> set[str]:
-    """Those of some runs that the key of a request may see."""
-    key: Key | None = request.scope["state"].get("key")
-    if key is None or not key.is_limited:
-        return runs
-    owners = {run: namespaces_of_run(view, run) for run in runs}
-    return {run for run, found in owners.items() if any(map(key.covers, found))}

@@ -1,0 +1,154 @@
+"""The oracle of rows: records that `headwater why --records` finds, judged by removing each.
+
+    .venv/bin/python benchmarks/rows.py [--anew] [--pipelines 0-299] [--seconds 270] [--report]
+
+Random pipelines are evaluated by DuckDB without each source record in turn; the records whose
+removal changes a row are the truth. Results are kept pipeline by pipeline, so that a long run can
+be made in pieces; `--anew` forgets them, `--report` writes docs/benchmarks/rows.md from what is
+there. Ends with 1 if an answer was wrong.
+"""
+
+import argparse
+import json
+import platform
+import sys
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+# In place of this folder, which has a `pipeline` of its own.
+sys.path[:1] = [str(ROOT / "tests"), str(ROOT / "src")]
+
+from pyspark.sql import SparkSession  # noqa: E402
+
+from capture.jars import find_java, prepare_spark  # noqa: E402
+from pipeline.row_oracle import Judged, RowOracle  # noqa: E402
+
+RESULTS = ROOT / ".headwater" / "rows.jsonl"
+REPORT = ROOT / "docs" / "benchmarks" / "rows.md"
+MARK = "<!-- the oracle -->"
+
+
+def main() -> int:
+    options = _options()
+    RESULTS.parent.mkdir(exist_ok=True)
+    if options.anew:
+        RESULTS.unlink(missing_ok=True)
+    first, _, last = options.pipelines.partition("-")
+    if options.pipelines:
+        _measure(range(int(first), int(last or first) + 1), options.seconds)
+    if options.report:
+        write_report()
+    return any(row["fault"] for row in _results())
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("--anew", action="store_true", help="forget earlier results")
+    parser.add_argument("--pipelines", default="0-299", help="first-last; empty: only report")
+    parser.add_argument("--seconds", type=float, default=7200, help="end after so long")
+    parser.add_argument("--report", action="store_true")
+    return parser.parse_args()
+
+
+def _measure(seeds: Iterable[int], seconds: float) -> None:
+    known = {row["seed"] for row in _results()}
+    find_java()
+    spark = _session()
+    oracle, began = RowOracle(spark), time.monotonic()
+    try:
+        for seed in seeds:
+            if seed in known or time.monotonic() - began > seconds:
+                continue
+            judged = oracle.judge(seed)
+            with RESULTS.open("a") as results:
+                results.writelines(json.dumps(_kept(seed, one)) + "\n" for one in judged)
+    finally:
+        oracle.close()
+        spark.stop()
+
+
+def _session() -> SparkSession:
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .appName("rows")
+        .config("spark.driver.memory", "1g")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "1")
+        .config("spark.default.parallelism", "1")
+        # Compiling each of some ten variants of a plan takes longer than to interpret them.
+        .config("spark.sql.codegen.wholeStage", "false")
+        .config("spark.sql.adaptive.enabled", "false")
+        .config("spark.jars", prepare_spark())
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def _kept(seed: int, one: Judged) -> dict[str, Any]:
+    if one.fault:
+        print(seed, one, flush=True)
+    return {
+        "seed": seed, "kinds": one.kinds, "truth": len(one.truth), "answer": len(one.answer),
+        "exact": one.exact, "fault": one.fault, "reason": one.reason,
+    }  # fmt: skip
+
+
+def _results() -> list[dict[str, Any]]:
+    if not RESULTS.exists():
+        return []
+    return [json.loads(line) for line in RESULTS.read_text().splitlines()]
+
+
+def write_report() -> None:
+    """Put the table into the report, whose other parts stay."""
+    rows = _results()
+    kinds = sorted({kind for row in rows for kind in row["kinds"]})
+    lines = [
+        MARK,
+        "| Operator | Rows | Exact | Exact and wrong | Superset | A record missing | Records of supersets, for one of the truth |",
+        "|---|---|---|---|---|---|---|",
+        *(_line(kind, [row for row in rows if kind in row["kinds"]]) for kind in kinds),
+        _line("**all**", rows),
+        "",
+        "| Why an answer is a superset | Rows |",
+        "|---|---|",
+        *(f"| {reason} | {count} |" for reason, count in _reasons(rows)),
+        "",
+        f"{len({row['seed'] for row in rows})} pipelines, in {datetime.now(UTC):%B %Y}, "
+        f"{platform.machine()}, Python {platform.python_version()}.",
+        MARK,
+    ]
+    before, _, rest = REPORT.read_text().partition(MARK)
+    REPORT.write_text(before + "\n".join(lines) + rest.partition(MARK)[2])
+
+
+def _line(kind: str, rows: list[dict[str, Any]]) -> str:
+    exact = [row for row in rows if row["exact"]]
+    others = [row for row in rows if not row["exact"]]
+    truth = sum(row["truth"] for row in others)
+    larger = f"{sum(row['answer'] for row in others) / truth:.1f}" if truth else "-"
+    wrong = sum(1 for row in exact if row["fault"])
+    missing = sum(1 for row in others if row["fault"])
+    return (
+        f"| {kind} | {len(rows)} | {len(exact)} | {wrong} | {len(others)} | {missing} | {larger} |"
+    )
+
+
+def _reasons(rows: list[dict[str, Any]]) -> list[tuple[str, int]]:
+    found: dict[str, int] = {}
+    for row in rows:
+        if not row["exact"]:
+            found[row["reason"]] = found.get(row["reason"], 0) + 1
+    return sorted(found.items(), key=lambda one: -one[1])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

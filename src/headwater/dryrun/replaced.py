@@ -1,0 +1,202 @@
+"""Puts other writers, stream readers and commands into PySpark's classes for a while."""
+
+import inspect
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from pyspark import RDD, SparkContext
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+from pyspark.sql.catalog import Catalog
+from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
+from pyspark.sql.sql_formatter import SQLStringFormatter
+from pyspark.sql.streaming.query import StreamingQueryManager
+from pyspark.sql.streaming.readwriter import DataStreamReader
+
+from headwater.dryrun.statements import read_statement
+from headwater.dryrun.writers import Add, BatchWriter, StreamWriter, TableWriter
+
+_READ = "_headwater_read"
+_FILES = ("json", "parquet", "csv", "orc", "text", "xml")
+# Options of streams that a bounded read does not know, or refuses.
+_OF_STREAMS = ("startingoffsets", "endingoffsets", "maxoffsetspertrigger", "minpartitions")
+# What brings rows, or what they tell, to the application; `first`, `head` and the like use these.
+_ACTIONS = ("collect", "count", "isEmpty", "toPandas", "toArrow", "toLocalIterator")
+_SAVES = ("saveAsTextFile", "saveAsPickleFile", "saveAsSequenceFile", "saveAsHadoopFile",
+          "saveAsNewAPIHadoopFile", "saveAsHadoopDataset", "saveAsNewAPIHadoopDataset",
+          "foreach", "foreachPartition")  # fmt: skip
+
+
+class Enough(BaseException):
+    """Ends an application; not an error, so that no `except Exception` keeps it."""
+
+
+class StreamRead(NamedTuple):
+    """A stream that an application reads; the keys of its options are in lower case."""
+
+    kind: str
+    options: dict[str, str]
+    table: str | None = None
+
+
+class Replacements:
+    """What an application meets in place of Spark's own, until the end of a `with` block."""
+
+    def __init__(
+        self, spark: SparkSession, add: Add, stream: Callable[[StreamRead], DataFrame | None]
+    ) -> None:
+        self._spark, self._stream = spark, stream
+        self._add: Add = lambda planned: add(planned._replace(is_after_action=self._has_looked))
+        self._has_looked = False
+        self._replaced: list[tuple[type, str, Any]] = []
+
+    def __enter__(self) -> Self:
+        """Replace."""
+        add = self._add
+        self._put(ClassicFrame, "write", property(lambda frame: BatchWriter(frame, add)))
+        self._put(ClassicFrame, "writeStream", property(lambda frame: StreamWriter(frame, add)))
+        self._put(ClassicFrame, "writeTo", lambda frame, table: TableWriter(frame, table, add))
+        self._put(
+            ClassicFrame, "mergeInto", lambda frame, table, _on: TableWriter(frame, table, add)
+        )
+        self._replace_reader()
+        for name in _ACTIONS:
+            self._put(ClassicFrame, name, self._noting_action(getattr(ClassicFrame, name)))
+        for name in ("checkpoint", "localCheckpoint"):  # the plan behind is asked for
+            self._put(ClassicFrame, name, lambda frame, *_given, **_more: frame)
+        self._put(SparkSession, "createDataFrame", self._created(SparkSession.createDataFrame))
+        self._put(SparkSession, "sql", self._sql(SparkSession.sql))
+        for owner in (SparkSession, SparkContext):
+            self._put(owner, "stop", lambda _self: None)
+        self._put(StreamingQueryManager, "awaitAnyTermination", lambda *_given: True)
+        for name in ("createTable", "createExternalTable"):
+            self._put(Catalog, name, _create_table)
+        for name in _SAVES:
+            self._put(RDD, name, lambda *_given, **_more: None)
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:  # fmt: skip
+        """Put everything back."""
+        while self._replaced:
+            owner, name, original = self._replaced.pop()
+            setattr(owner, name, original)
+
+    def _put(self, owner: type, name: str, value: Any) -> None:
+        self._replaced.append((owner, name, inspect.getattr_static(owner, name)))
+        setattr(owner, name, value)
+
+    def _noting_action(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def act(frame: DataFrame, *given: Any, **more: Any) -> Any:
+            self._has_looked = True
+            return original(frame, *given, **more)
+
+        return act
+
+    def _created(self, original: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
+        def create(session: SparkSession, data: Any, *given: Any, **more: Any) -> DataFrame:
+            if isinstance(data, RDD):  # of rows that may come from anywhere
+                self._has_looked = True
+            return original(session, data, *given, **more)
+
+        return create
+
+    def _replace_reader(self) -> None:
+        # Functions and not methods of this object: PySpark's classes bind them to the reader.
+        load, table = self._load, self._table
+
+        def loaded(reader: Any, *given: Any, **more: Any) -> DataFrame:
+            return load(reader, *given, **more)
+
+        def read(reader: Any, name: str) -> DataFrame:
+            return table(reader, name)
+
+        for name in ("format", "option", "options", "schema"):
+            self._put(DataStreamReader, name, _noting(name, getattr(DataStreamReader, name)))
+        self._put(DataStreamReader, "load", loaded)
+        self._put(DataStreamReader, "table", read)
+        for name in _FILES:
+            if hasattr(DataStreamReader, name):
+                self._put(DataStreamReader, name, self._files(name))
+
+    def _load(
+        self, reader: Any, path: str | None = None, format: str | None = None,  # noqa: A002
+        schema: Any = None, **options: Any,
+    ) -> DataFrame:  # fmt: skip
+        noted = _noted(reader)
+        told = {**noted["options"], **{key.lower(): str(value) for key, value in options.items()}}
+        read = StreamRead(format or noted["format"] or "parquet", told)
+        found = self._stream(read)
+        if found is not None:
+            return found
+        bounded = self._spark.read.format(read.kind)
+        kept = {key: value for key, value in told.items() if key not in _OF_STREAMS}
+        schema = schema or noted["schema"]
+        bounded = bounded.options(**kept)
+        return (bounded.schema(schema) if schema else bounded).load(path)
+
+    def _table(self, reader: Any, name: str) -> DataFrame:
+        found = self._stream(StreamRead("table", _noted(reader)["options"], name))
+        return self._spark.read.table(name) if found is None else found
+
+    def _files(self, kind: str) -> Callable[..., DataFrame]:
+        return lambda reader, path, **options: self._load(reader, path, kind, **options)
+
+    def _sql(self, original: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
+        def sql(
+            session: SparkSession,
+            sqlQuery: str,  # noqa: N803
+            args: Any = None,
+            **given: Any,
+        ) -> DataFrame:
+            formatter = SQLStringFormatter(session)
+            try:
+                text = formatter.format(sqlQuery, **given) if given else sqlQuery
+                statement = read_statement(session, text)
+                for planned in statement.writes:
+                    self._add(planned)
+                if statement.may_run:
+                    return original(session, text, args)
+                return session.createDataFrame([], T.StructType([]))
+            finally:
+                formatter.clear()
+
+        return sql
+
+
+def _create_table(
+    catalog: Any, _name: str, _path: Any = None, _source: Any = None, schema: Any = None,
+    *_given: Any, **more: Any,
+) -> DataFrame:  # fmt: skip
+    """In place of `Catalog.createTable`."""
+    session: SparkSession = catalog._sparkSession
+    return session.createDataFrame([], more.get("schema", schema) or T.StructType([]))
+
+
+def _noted(reader: Any) -> dict[str, Any]:
+    found: dict[str, Any] = reader.__dict__.setdefault(
+        _READ, {"format": None, "options": {}, "schema": None}
+    )
+    return found
+
+
+def _noting(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    def note(reader: Any, *arguments: Any, **more: Any) -> Any:
+        noted = _noted(reader)
+        if name == "option":
+            given = [*arguments, *more.values()]
+            noted["options"][str(given[0]).lower()] = _text(given[1])
+        elif name == "options":
+            noted["options"] |= {key.lower(): _text(value) for key, value in more.items()}
+        else:
+            noted[name] = [*arguments, *more.values()][0]
+        return original(reader, *arguments, **more)
+
+    return note
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,156 @@
+"""What an application gets in place of Spark's writers and queries: they keep plans."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+
+class Planned(NamedTuple):
+    """Something that an application would write: a table or path, and the frame."""
+
+    target: str  # empty where nothing says
+    frame: DataFrame
+    query: str | None = None  # the name of a streaming query
+    is_after_action: bool = False  # whether the application had looked at rows before
+
+
+Add = Callable[[Planned], None]
+
+
+def by_position(frame: DataFrame, table: str, columns: Sequence[str] = ()) -> DataFrame:
+    """A frame with the names of the columns that it is written into, in order."""
+    try:
+        names = columns or frame.sparkSession.table(table).columns
+    except PySparkException:  # such as a table that is not there yet
+        return frame
+    return frame.toDF(*names) if len(names) == len(frame.columns) else frame
+
+
+class BatchWriter:
+    """In place of `DataFrame.write`."""
+
+    def __init__(self, frame: DataFrame, add: Add) -> None:
+        self._frame, self._add = frame, add
+        self._options: dict[str, Any] = {}
+
+    def option(self, key: str, value: Any) -> "BatchWriter":
+        """Keep an option."""
+        self._options[key.lower()] = value
+        return self
+
+    def options(self, **options: Any) -> "BatchWriter":
+        """Keep options."""
+        for key, value in options.items():
+            self.option(key, value)
+        return self
+
+    def save(self, path: str | None = None, *_arguments: Any, **options: Any) -> None:
+        """Keep a write to a path, a topic, or a table that is named like a path."""
+        told = {**self._options, **{key.lower(): value for key, value in options.items()}}
+        self._write(path or told.get("path") or told.get("topic") or told.get("dbtable") or "")
+
+    def saveAsTable(self, name: str, *_arguments: Any, **_options: Any) -> None:  # noqa: N802
+        """Keep a write to a table."""
+        self._write(name)
+
+    def insertInto(self, name: str, *_arguments: Any, **_options: Any) -> None:  # noqa: N802
+        """Keep a write to a table, whose columns are taken in order."""
+        self._frame = by_position(self._frame, name)
+        self._write(name)
+
+    def jdbc(self, _url: str, table: str, *_arguments: Any, **_options: Any) -> None:
+        """Keep a write to a database."""
+        self._write(table)
+
+    def _path(self, path: str, *_arguments: Any, **_options: Any) -> None:
+        self._write(path)
+
+    json = parquet = csv = orc = text = xml = _path
+
+    def __getattr__(self, _name: str) -> Callable[..., "BatchWriter"]:
+        """Take `mode`, `format`, `partitionBy` and the like, which do not change the plan."""
+        return lambda *_arguments, **_options: self
+
+    def _write(self, target: str) -> None:
+        self._add(Planned(str(target), self._frame))
+
+
+class TableWriter:
+    """In place of `DataFrame.writeTo`."""
+
+    def __init__(self, frame: DataFrame, table: str, add: Add) -> None:
+        self._frame, self._table, self._add = frame, table, add
+
+    def append(self, *_condition: Any) -> None:
+        """Keep a write."""
+        self._add(Planned(self._table, self._frame))
+
+    create = replace = createOrReplace = overwrite = overwritePartitions = append  # noqa: N815
+
+    def __getattr__(self, _name: str) -> Callable[..., "TableWriter"]:
+        """Take `using`, `option`, `tableProperty` and the like."""
+        return lambda *_arguments, **_options: self
+
+
+class StreamWriter(BatchWriter):
+    """In place of `DataFrame.writeStream`."""
+
+    def __init__(self, frame: DataFrame, add: Add) -> None:
+        super().__init__(frame, add)
+        self._name: str | None = None
+        self._function: Callable[[DataFrame, int], Any] | None = None
+
+    def queryName(self, name: str) -> "StreamWriter":  # noqa: N802
+        """Keep the name of the query."""
+        self._name = name
+        return self
+
+    def foreachBatch(self, function: Callable[[DataFrame, int], Any]) -> "StreamWriter":  # noqa: N802
+        """Keep a function that writes."""
+        self._function = function
+        return self
+
+    def start(self, path: str | None = None, *_arguments: Any, **options: Any) -> "Query":
+        """Let a function write, or keep the write."""
+        if "queryName" in options:
+            self._name = options["queryName"]
+        if self._function is not None:
+            self._function(self._frame, 0)
+        else:
+            self.save(path, **options)
+        return Query(self._name)
+
+    def toTable(self, name: str, *_arguments: Any, **options: Any) -> "Query":  # noqa: N802
+        """Keep a write to a table."""
+        self._name = options.get("queryName", self._name)
+        self._write(name)
+        return Query(self._name)
+
+    def _write(self, target: str) -> None:
+        self._add(Planned(str(target), self._frame, self._name))
+
+
+class Query:
+    """A streaming query that has read all and ended."""
+
+    isActive = False  # noqa: N815
+    lastProgress = None  # noqa: N815
+    recentProgress: tuple[()] = ()  # noqa: N815
+    id = runId = "00000000-0000-0000-0000-000000000000"  # noqa: N815
+
+    def __init__(self, name: str | None) -> None:
+        self.name = name
+
+    def awaitTermination(self, *_timeout: Any) -> bool:  # noqa: N802
+        """End at once."""
+        return True
+
+    def exception(self) -> None:
+        """Tell of no error."""
+
+    def stop(self) -> None:
+        """Do nothing."""
+
+    processAllAvailable = stop  # noqa: N815

@@ -1,0 +1,78 @@
+"""The rows of datasets, found or made in a commit."""
+
+from collections.abc import Iterable
+
+from headwater.server.store.commit import Commit
+from headwater.server.store.namespaces import namespace_id, namespace_name
+from headwater.server.store.rows import DatasetRow
+from headwater.server.store.tables import select
+
+_SELECT = select("dataset")
+
+
+def find_dataset(commit: Commit, namespace: str, name: str, time: int, rank: int) -> DatasetRow:
+    """The row of a dataset's name, made if it is new; a lower rank is kept."""
+    cache = commit.cache
+    number = cache.dataset_ids.get((namespace, name))
+    if number is None:
+        number = _find_or_make(commit, namespace, name, time, rank)
+    elif namespace in cache.hidden_namespaces:
+        namespace_id(commit, namespace, time)
+    row = cache.datasets[number]
+    if not row.first_ranked(rank) <= time <= row.updated_at:
+        _observe(commit, row, time, rank)
+    return row
+
+
+def observe_datasets(commit: Commit, datasets: Iterable[int], time: int) -> None:
+    """Note that an event names datasets in lineage that was read before."""
+    for row in dataset_rows(commit, datasets):
+        if not row.named_at <= time <= row.updated_at:
+            _observe(commit, row, time, 1)
+
+
+def _observe(commit: Commit, row: DatasetRow, time: int, rank: int) -> None:
+    if time < row.created_at:
+        namespace_id(commit, namespace_name(commit, row.namespace), time)
+    if row.root != row.id and (rank < row.rank or time < row.created_at):
+        commit.contested.add(row.id)
+    row.rank = min(row.rank, rank)
+    if rank == 0:
+        row.declared_at = min(row.declared_at, time)
+    if rank <= 1:
+        row.named_at = min(row.named_at, time)
+    row.created_at = min(row.created_at, time)
+    row.updated_at = max(row.updated_at, time)
+    commit.changed_datasets.add(row.id)
+
+
+def _find_or_make(commit: Commit, namespace: str, name: str, time: int, rank: int) -> int:
+    cache, place = commit.cache, namespace_id(commit, namespace, time)
+    rows = commit.session.all(f"{_SELECT} WHERE namespace = ? AND name = ?", place, name)
+    if rows:
+        row = DatasetRow.of(rows[0])
+    else:
+        number = cache.new_id("dataset")
+        is_hidden = namespace in cache.hidden_namespaces
+        row = DatasetRow(number, place, name, number, rank, time, time, is_hidden)
+        commit.changed_datasets.add(number)
+        commit.add("search", name, "D", number)
+    cache.dataset_ids[namespace, name] = row.id
+    cache.datasets.setdefault(row.id, row)
+    return row.id
+
+
+def dataset_rows(commit: Commit, ids: Iterable[int]) -> list[DatasetRow]:
+    """The rows of datasets by id."""
+    known = commit.cache.datasets
+    missing = [i for i in ids if i not in known]
+    if missing:
+        for row in commit.session.all(f"{_SELECT} WHERE id = ANY(?)", missing):
+            known.setdefault(row[0], DatasetRow.of(row))
+    return [known[i] for i in ids]
+
+
+def root_names(commit: Commit, datasets: Iterable[int]) -> list[tuple[str, str]]:
+    """The names by which datasets are shown."""
+    roots = dataset_rows(commit, {row.root for row in dataset_rows(commit, datasets)})
+    return [(namespace_name(commit, row.namespace), row.name) for row in roots]

@@ -1,0 +1,193 @@
+"""Logical plans of Spark, read and rewritten through py4j."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+Plan = Any  # a LogicalPlan of the JVM
+
+# What they give depends on the order of rows, which is another when a plan is evaluated again.
+_ORDERED = {
+    "First": "first", "Last": "last", "AnyValue": "any_value", "CollectList": "collect_list",
+    "ListAgg": "listagg", "RowNumber": "row_number", "NTile": "ntile", "Lead": "lead",
+    "Lag": "lag", "NthValue": "nth_value", "GlobalLimit": "limit", "Tail": "tail",
+    "Offset": "offset", "MonotonicallyIncreasingID": "monotonically_increasing_id",
+}  # fmt: skip
+_RANDOM = frozenset({"Rand", "Randn", "RandStr", "Uuid", "Shuffle", "Sample", "SparkPartitionID"})
+_CLOCKS = frozenset({"CurrentTimestamp", "CurrentDate", "Now", "LocalTimestamp", "CurrentTime"})
+_DELAY = "spark.watermarkDelayMs"
+_GROUPS = ("InPandas", "InArrow", "InPandasWithState", "WithState")
+
+
+def analyzed(frame: DataFrame) -> Plan:
+    """The plan of a frame, before Spark optimizes it."""
+    return frame._jdf.queryExecution().analyzed()
+
+
+def optimized(frame: DataFrame) -> Plan:
+    """The plan of a frame as Spark evaluates it: predicates stand above what they narrow down."""
+    return frame._jdf.queryExecution().optimizedPlan()
+
+
+def frame_of(spark: SparkSession, plan: Plan) -> DataFrame:
+    """A plan as a frame."""
+    datasets = spark._jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
+    return DataFrame(datasets.ofRows(spark._jsparkSession, plan), spark)
+
+
+def kind(plan: Plan) -> str:
+    """The name of a node's class."""
+    return str(plan.getClass().getSimpleName()).rstrip("$")
+
+
+def listed(values: Any) -> list[Any]:
+    """A Scala sequence as a list."""
+    # By number: the end of an iterator is an exception, which takes py4j long to convert.
+    return [values.apply(number) for number in range(values.size())]
+
+
+def children(plan: Plan) -> list[Plan]:
+    """The nodes right below a node."""
+    return listed(plan.children())
+
+
+def walk(plan: Plan) -> Iterator[Plan]:
+    """A node and all below it."""
+    yield plan
+    for child in children(plan):
+        yield from walk(child)
+
+
+def with_leaves(spark: SparkSession, plan: Plan, replaced: Callable[[Plan], Plan | None]) -> Plan:
+    """A plan with other plans, of the same columns, in place of some of its leaves."""
+    below = children(plan)
+    if not below:
+        other = replaced(plan)
+        return plan if other is None else other
+    new = [with_leaves(spark, child, replaced) for child in below]
+    return plan.withNewChildren(_sequence(spark, new))
+
+
+def as_leaf(spark: SparkSession, frame: DataFrame, leaf: Plan) -> Plan:
+    """A frame as a plan whose columns are those of a leaf, also for expressions that use them."""
+    base = analyzed(frame)
+    own = {column.name(): column for column in listed(base.output())}
+    expressions = spark._jvm.org.apache.spark.sql.catalyst.expressions  # type: ignore[union-attr]
+    nothing, none = _sequence(spark, []), spark._jvm.scala.Option.apply(None)  # type: ignore[union-attr]
+    columns = [
+        expressions.Alias(own[one.name()], one.name(), one.exprId(), nothing, none, nothing)
+        for one in listed(leaf.output())
+    ]
+    logical = spark._jvm.org.apache.spark.sql.catalyst.plans.logical  # type: ignore[union-attr]
+    return logical.Project(_sequence(spark, columns), base)
+
+
+def inlined(spark: SparkSession, plan: Plan) -> Plan:
+    """A plan without common table expressions, which copies of the plan would share."""
+    if not any(kind(node) == "WithCTE" for node in walk(plan)):
+        return plan
+    rules = spark._jvm.org.apache.spark.sql.catalyst.optimizer  # type: ignore[union-attr]
+    return rules.InlineCTE(True, False).apply(plan)
+
+
+def has_subqueries(plan: Plan) -> bool:
+    """Whether expressions of a plan hold plans, which `with_leaves` does not reach."""
+    return not plan.subqueriesAll().isEmpty()
+
+
+def doubts(plan: Plan) -> list[str]:
+    """What makes a plan give other rows when it is evaluated again, in words."""
+    found: dict[str, None] = {}
+    for name in _classes(json.loads(plan.toJSON())):
+        if name in _ORDERED:
+            found[f"{_ORDERED[name]} depends on the order of rows"] = None
+        elif name in _RANDOM:
+            found["it is not deterministic"] = None
+        elif name in _CLOCKS:
+            found["it depends on the time at which it is evaluated"] = None
+        elif name.endswith(_GROUPS):
+            found["a Python function is given rows in groups"] = None
+    return [*found]
+
+
+def keeps_first_of_several(plan: Plan) -> bool:
+    """Whether rows that are equal in some columns only are dropped, all but one."""
+    return any(
+        kind(node).startswith("Deduplicate")
+        and node.keys().size() < children(node)[0].output().size()
+        for node in walk(plan)
+    )
+
+
+def window_start(plan: Plan) -> tuple[str, int] | None:
+    """The column of the output that is the start of an event-time window, and the lateness in ms.
+
+    None of a plan with several watermarks, whose windows do not bound what the others keep.
+    """
+    nodes = [*walk(plan)]
+    if sum(kind(node) == "EventTimeWatermark" for node in nodes) != 1:
+        return None
+    output = {one.exprId().id(): str(one.name()) for one in listed(plan.output())}
+    for node in nodes:
+        for one in listed(node.projectList()) if kind(node) == "Project" else ():
+            if one.exprId().id() in output and kind(one) == "Alias":
+                lateness = _lateness(one.child())
+                if lateness is not None:
+                    return output[one.exprId().id()], lateness
+    return None
+
+
+def _lateness(expression: Any) -> int | None:
+    """The lateness that the watermark of a window allows, for an expression that is its start."""
+    if kind(expression) != "GetStructField" or expression.extractFieldName() != "start":
+        return None
+    window = expression.child()
+    if kind(window) != "AttributeReference":
+        return None
+    told = json.loads(window.metadata().json())
+    is_window = told.get("spark.timeWindow") and _DELAY in told
+    return int(told[_DELAY]) if is_window else None
+
+
+def _classes(value: Any) -> Iterator[str]:
+    """The classes of all nodes and expressions; running totals by rows count as `RowNumber`."""
+    if isinstance(value, dict):
+        if "class" in value:
+            yield str(value["class"]).rpartition(".")[2].rstrip("$")
+        for one in value.values():
+            yield from _classes(one)
+    elif isinstance(value, list):
+        if _has_running_total(value):
+            yield "RowNumber"
+        for one in value:
+            yield from _classes(one)
+
+
+def _has_running_total(expressions: list[Any]) -> bool:
+    """Whether an expression, listed in the order of its tree, sums up rows in their order."""
+    names = [
+        str(one.get("class", "")).rpartition(".")[2] if isinstance(one, dict) else ""
+        for one in expressions
+    ]
+    for place, name in enumerate(names[:-1]):
+        if name == "WindowExpression" and names[place + 1] == "AggregateExpression":
+            after = zip(names[place:], expressions[place:], strict=True)
+            frame = next((one for cls, one in after if cls == "SpecifiedWindowFrame"), None)
+            if frame is not None and "RowFrame" in json.dumps(frame.get("frameType")):
+                bounds = (
+                    names[place:].count("UnboundedPreceding$"),
+                    names.count("UnboundedFollowing$"),
+                )
+                if bounds[0] == 0 or bounds[1] == 0:
+                    return True
+    return False
+
+
+def _sequence(spark: SparkSession, values: list[Any]) -> Any:
+    held = spark._jvm.java.util.ArrayList()  # type: ignore[union-attr]
+    for one in values:
+        held.add(one)
+    converters = spark._jvm.scala.jdk.javaapi.CollectionConverters  # type: ignore[union-attr]
+    return converters.asScala(held).toSeq()

@@ -1,0 +1,234 @@
+"""Records forward to rows: which rows of the tables hold them, or were computed from them."""
+
+from collections.abc import Iterator
+from functools import reduce
+from typing import Any
+
+from msgspec import Struct
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from headwater.errors import HeadwaterError
+from headwater.pipeline import sql
+from headwater.pipeline.settings import Settings
+from headwater.trace.derivation import is_comparable
+from headwater.trace.given import PLACE, Given, GivenPlan, targets_of
+from headwater.trace.iceberg import IcebergTable
+from headwater.trace.lineage import Lineage, Server
+from headwater.trace.plans import PLACE as PLACED
+from headwater.trace.plans import StreamPlan, TablePlan, plans_named, rows_of
+from headwater.trace.predicate import reason_of
+from headwater.trace.ranges import held
+from headwater.trace.values import shown
+
+_LISTED = 20  # rows that are shown
+_COMMITS = 20  # of a table that a given plan is evaluated over
+_EQUAL = "other records give equal rows"
+_NO_PLAN = "how it computes rows is not known here: --app or --sql may give its plan"
+_SINCE = "it, or they, have changed since"
+_TABLES = "its plan reads tables, and is not followed through these: give the plan of each job"
+_CHANGED = "the plan, evaluated without the records, gives other rows in place of these"
+
+
+class Span(Struct, rename="camel"):
+    """Records of one partition, from the first offset to the last."""
+
+    topic: str
+    partition: int
+    first: int
+    last: int
+
+
+class RowsReached(Struct, rename="camel"):
+    """The rows of a table that some records reached; none where that is not known."""
+
+    job: str
+    node_id: str
+    table: str | None
+    row_count: int | None
+    exact: bool
+    reason: str
+    rows: list[dict[str, Any]] = []
+
+
+def rows_reached(
+    spark: SparkSession, server: Server, settings: Settings, jobs: list[dict[str, Any]],
+    span: Span, given: Given | None = None,
+) -> list[RowsReached]:  # fmt: skip
+    """Narrow an answer of the server, commit by commit, down to rows; topics have none.
+
+    Raises: DryRunError.
+    """
+    walk = _Forward(spark, Lineage(server), settings, span, given)
+    return [
+        walk.into(job, output)
+        for job in jobs
+        for output in job["outputs"]
+        if not output["namespace"].startswith("kafka:")
+    ]
+
+
+class _Forward:
+    """Follows records from table to table."""
+
+    def __init__(
+        self, spark: SparkSession, lineage: Lineage, settings: Settings, span: Span,
+        given: Given | None,
+    ) -> None:  # fmt: skip
+        self._spark, self._lineage, self._settings = spark, lineage, settings
+        self._span, self._given = span, given
+        self._made: dict[str, DataFrame] = {}  # the rows of the records, by table
+        self._doubts: dict[str, list[str]] = {}
+        self._tables = self._given_tables(given) if given else {}
+
+    def into(self, job: dict[str, Any], output: dict[str, Any]) -> RowsReached:
+        """The rows of one table."""
+        told = RowsReached(job["name"], output["nodeId"], None, None, False, _NO_PLAN)
+        try:
+            own = self._tables.get(output["nodeId"])
+            if own is not None and self._given is not None:
+                told.table = own.name
+                self._by_given_plan(told, own, output, self._given)
+            else:
+                self._by_own_plan(told)
+        except HeadwaterError as error:
+            told.reason = error.message
+        except PySparkException as error:
+            told.reason = reason_of(error)
+        return told
+
+    def _by_own_plan(self, told: RowsReached) -> None:
+        plan = plans_named(told.job)
+        if plan is None:
+            return
+        table = IcebergTable(self._spark, f"{self._settings.catalog}.{plan.table}")
+        if str(table.node) != told.node_id:
+            return
+        told.table = table.name
+        if isinstance(plan, StreamPlan):
+            self._of_records(told, table, plan)
+        else:
+            self._of_rows(told, table, plan)
+
+    def _of_records(self, told: RowsReached, table: IcebergTable, plan: StreamPlan) -> None:
+        span, bootstrap = self._span, self._settings.need("bootstrap", "Kafka")
+        ranges = {span.partition: (span.first, span.last + 1)}
+        found = held(self._spark, bootstrap, span.topic, ranges, None)
+        doubts = self._doubts[plan.table] = [*found.doubts]
+        if found.records is None:
+            told.reason = "; ".join(doubts)
+            return
+        made = rows_of(found.records, plan.operators(self._settings, span.topic)).drop(*PLACED)
+        self._made[plan.table] = made
+        rows = table.frame()
+        counts = self._counts(rows, made)
+        doubts += [_EQUAL] if any(has > should for has, should in counts) else []
+        gone = sum(max(0, should - has) for has, should in counts)
+        found_rows = rows.join(made, self._same(rows, made), "left_semi")
+        self._tell(told, found_rows, table, doubts)
+        if gone:
+            told.reason += f"; {gone} more have been deleted or changed since"
+
+    def _of_rows(self, told: RowsReached, table: IcebergTable, plan: TablePlan) -> None:
+        """Groups that the rows of records are in, at the snapshot that was read for them."""
+        made = self._made.get(plan.source)
+        writes = self._lineage.writes(table.node, table.current) if table.current else []
+        source = IcebergTable(self._spark, f"{self._settings.catalog}.{plan.source}")
+        version = next(
+            (one["snapshot"] for write in writes[:1] for one in write["inputs"]
+             if one["nodeId"] == str(source.node)), None,
+        )  # fmt: skip
+        if made is None or version is None or source.snapshot(version) is None:
+            told.reason = f"which rows of {plan.source} it read is not known any more"
+            return
+        frame = IcebergTable(self._spark, source.name, version).frame()
+        for operator in plan.operators:
+            frame = operator.step(frame)
+        frame = frame.join(made, self._same(frame, made), "left_semi")
+        keys = frame.select(*(key.alias(name) for name, key in plan.keys().items())).distinct()
+        rows = table.frame()
+        same = (rows[name].eqNullSafe(keys[name]) for name in keys.columns)
+        found = rows.join(keys, reduce(lambda left, right: left & right, same), "left_semi")
+        self._tell(told, found, table, self._doubts[plan.source])
+
+    def _by_given_plan(
+        self, told: RowsReached, table: IcebergTable, output: dict[str, Any], given: Given
+    ) -> None:
+        """Rows that a plan gives in another way without the records."""
+        span, doubts = self._span, dict[str, None]()
+        plan = GivenPlan(self._spark, given)
+        parts = []
+        for snapshot in output["snapshots"][:_COMMITS]:
+            write = next(iter(self._lineage.writes(table.node, snapshot)), None)
+            if write is None:
+                doubts[f"no run has reported the snapshot {snapshot}"] = None
+                continue
+            over = plan.over(table, write)
+            unsure = [*over.derivation.doubts, *([_TABLES] if over.tables else [])]
+            if unsure or not over.derivation.names:
+                told.reason = "; ".join([*unsure, *over.missing]) or "it reads no topic"
+                return
+            doubts |= dict.fromkeys([*over.doubts, *over.missing])
+            parts.append(over.derivation.changed_without(
+                PLACE, (F.col("topic") == F.lit(span.topic))
+                & (F.col("partition") == F.lit(span.partition))
+                & F.col("offset").between(span.first, span.last)
+            ))  # fmt: skip
+        if output["snapshotCount"] > _COMMITS:
+            doubts[f"the first {_COMMITS} commits were evaluated"] = None
+        if not parts:
+            told.reason = "; ".join(doubts) or "no snapshot of it is known to hold the records"
+            return
+        made = reduce(DataFrame.unionAll, parts)
+        rows = table.frame()
+        counts = self._counts(rows, made)
+        gone = sum(max(0, should - has) for has, should in counts)
+        if gone:
+            told.reason = f"the plan gives {gone} rows that the table does not have: {_SINCE}"
+            return
+        doubts |= dict.fromkeys([_EQUAL] if any(has > should for has, should in counts) else [])
+        found = rows.join(made, self._same(rows, made), "left_semi")
+        self._tell(told, found, table, [*doubts])
+        told.reason = _CHANGED if told.exact else told.reason
+
+    def _given_tables(self, given: Given) -> dict[str, IcebergTable]:
+        found = {}
+        for target in targets_of(self._spark, given):
+            parts = sql.parts(target)
+            whole = parts if len(parts) > 2 else (self._settings.catalog, *parts)
+            table = IcebergTable(self._spark, sql.quoted(whole))
+            found[str(table.node)] = table
+        return found
+
+    def _same(self, rows: DataFrame, made: DataFrame) -> Column:
+        shared = [*_shared(rows, made)]
+        same = (
+            rows[name].eqNullSafe(made[name].cast(rows.schema[name].dataType)) for name in shared
+        )
+        return reduce(lambda left, right: left & right, same)
+
+    def _counts(self, rows: DataFrame, made: DataFrame) -> list[tuple[int, int]]:
+        """How often each row that was made is in the table, and how often it was made."""
+        names = [*_shared(rows, made)]
+        cast = (made[name].cast(rows.schema[name].dataType).alias(name) for name in names)
+        should = made.select(*cast).groupBy(*names).agg(F.count(F.lit(1)).alias("_made"))
+        has = rows.groupBy(*names).agg(F.count(F.lit(1)).alias("_has"))
+        same = (should[name].eqNullSafe(has[name]) for name in names)
+        pairs = should.join(has, reduce(lambda left, right: left & right, same), "left")
+        found = pairs.select(F.coalesce("_has", F.lit(0)), "_made").collect()
+        return [(int(row[0]), int(row[1])) for row in found]
+
+    def _tell(
+        self, told: RowsReached, found: DataFrame, table: IcebergTable, doubts: list[str]
+    ) -> None:
+        rows = found.select(*(f"`{name}`" for name in table.columns))
+        told.rows = [shown(row) for row in rows.limit(_LISTED).collect()]
+        told.row_count = len(told.rows) if len(told.rows) < _LISTED else rows.count()
+        told.exact, told.reason = not doubts, "; ".join(doubts) or "evaluated again"
+
+
+def _shared(rows: DataFrame, made: DataFrame) -> Iterator[str]:
+    for field in rows.schema.fields:
+        if field.name in made.columns and is_comparable(field.dataType):
+            yield field.name

@@ -1,0 +1,256 @@
+"""A plan that an application or SQL text gives, over what one write of a table has read."""
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from headwater.capture.datasets.naming import location
+from headwater.dryrun import Planned, StreamRead, run_application, run_sql
+from headwater.errors import DryRunFailed, NothingWritten
+from headwater.openlineage.names import DatasetName
+from headwater.pipeline import kafka, sql
+from headwater.trace import catalyst
+from headwater.trace.catalyst import Plan
+from headwater.trace.derivation import Derivation, Source
+from headwater.trace.iceberg import IcebergTable
+from headwater.trace.ranges import Ranges, held, spans_of
+from headwater.trace.values import shown
+
+PLACE = ("topic", "partition", "offset")
+_ROW = ("_file", "_pos")
+_RECORD = (
+    "key binary, value binary, topic string, partition int, offset long, timestamp timestamp, "
+    "timestampType int"
+)
+_HEADERS = ", headers array<struct<key:string,value:binary>>"
+# Rows that an application itself holds are constant, unless it had looked at others before.
+_CONSTANT = frozenset({"LocalRelation", "OneRowRelation", "Range", "LogicalRDD", "CTERelationRef"})
+_LOOKED = "the application looked at rows before it wrote, and may have used them"
+_AS_NOW = "a topic is read in a batch: which offsets it had then is not known"
+
+
+class Given(NamedTuple):
+    """Where a plan is taken from: an application with its arguments, or SQL."""
+
+    application: str = ""
+    sql: str = ""
+
+    @property
+    def name(self) -> str:
+        """How it is called in messages."""
+        return self.command[0] if self.application else "the SQL text"
+
+    @property
+    def command(self) -> list[str]:
+        """The application and its arguments.
+
+        Raises: DryRunFailed.
+        """
+        try:
+            return shlex.split(self.application)
+        except ValueError as error:
+            raise DryRunFailed(self.application, str(error)) from None
+
+
+class Evaluated(NamedTuple):
+    """A plan over what one write has read."""
+
+    derivation: Derivation
+    tables: dict[str, IcebergTable]  # the sources that are tables, at the snapshots that were read
+    doubts: list[str]  # why records of topics may be missing
+    missing: list[str]  # what is read besides, and not followed
+
+
+class GivenPlan:
+    """Runs what was given for a write, and finds the sources of its plan."""
+
+    def __init__(self, spark: SparkSession, given: Given) -> None:
+        self._spark, self._given = spark, given
+        self._known: dict[tuple[str, str], Evaluated] = {}
+        self._windows: dict[str, tuple[str, int] | None] = {}
+
+    def watermark_of(self, table: IcebergTable, row: Row) -> str | None:
+        """Up to which watermark a stream had read nothing that is in a row of a window."""
+        if table.name not in self._windows:
+            planned = _chosen(self._spark, self._given, table, _empty(self._spark))
+            self._windows[table.name] = catalyst.window_start(catalyst.analyzed(planned.frame))
+        found = self._windows[table.name]
+        value = row.asDict().get(found[0]) if found else None
+        if found is None or not isinstance(value, datetime):
+            return None
+        return str(shown(value - timedelta(milliseconds=found[1])))
+
+    def over(self, table: IcebergTable, write: Mapping[str, Any]) -> Evaluated:
+        """The plan over the offsets and snapshots that a write has read.
+
+        Raises: DryRunFailed, NothingWritten.
+        """
+        key = table.name, json.dumps([write.get("offsets"), write.get("inputs")], sort_keys=True)
+        if key not in self._known:
+            self._known[key] = _Evaluation(self._spark, self._given, write).of(table)
+        return self._known[key]
+
+
+class _Evaluation:
+    """One run of what was given."""
+
+    def __init__(self, spark: SparkSession, given: Given, write: Mapping[str, Any]) -> None:
+        self._spark, self._given = spark, given
+        self._spans = spans_of(write)
+        self._versions = {one["nodeId"]: one.get("snapshot") for one in write.get("inputs") or ()}
+        self._frames: dict[str, DataFrame] = {}  # of streams, by what they read
+        self._bounded: set[int] = set()  # the relations of Kafka in these
+        self._read_at = write.get("at")
+        self._doubts: dict[str, None] = {}
+        self._tables: dict[str, IcebergTable] = {}
+        self._missing: dict[str, None] = {}
+
+    def of(self, table: IcebergTable) -> Evaluated:
+        planned = _chosen(self._spark, self._given, table, self._stream)
+        if planned.is_after_action:
+            self._doubts[_LOOKED] = None
+        derivation = Derivation(self._spark, planned.frame, self._source)
+        return Evaluated(derivation, self._tables, [*self._doubts], [*self._missing])
+
+    def _stream(self, read: StreamRead) -> DataFrame | None:
+        """The records of a stream that the write has read."""
+        if read.kind != "kafka":
+            return None
+        key = json.dumps(read.options, sort_keys=True)
+        if key not in self._frames:
+            servers = read.options.get("kafka.bootstrap.servers", "")
+            kept = {k: v for k, v in read.options.items()
+                    if k.startswith("kafka.") or k == "includeheaders"}  # fmt: skip
+            frames = [self._range(servers, topic, kept) for topic in self._topics(read.options)]
+            frame = frames[0]
+            for other in frames[1:]:
+                frame = frame.unionAll(other)
+            self._frames[key] = frame
+            leaves = filter(_reads_kafka, catalyst.walk(catalyst.analyzed(frame)))
+            self._bounded |= {self._relation(leaf) for leaf in leaves}
+        return self._frames[key]
+
+    def _topics(self, options: Mapping[str, str]) -> list[str]:
+        if "assign" in options:
+            return [*json.loads(options["assign"])]
+        if "subscribepattern" in options:
+            pattern = re.compile(options["subscribepattern"])
+            return [topic for topic in self._spans if pattern.fullmatch(topic)] or [""]
+        return [topic.strip() for topic in options.get("subscribe", "").split(",")]
+
+    def _range(self, servers: str, topic: str, options: Mapping[str, str]) -> DataFrame:
+        spans: Ranges = self._spans.get(topic, {})
+        found = held(self._spark, servers, topic, spans, self._read_at, options) if spans else None
+        self._doubts |= dict.fromkeys(found.doubts if found else ())
+        if found is not None and found.records is not None:
+            return found.records
+        # A range that is empty reads nothing, and has the columns of records.
+        return kafka.read_range(self._spark, servers, topic, {0: (0, 0)}, options)
+
+    def _source(self, leaf: Plan) -> Source | None:
+        kind = catalyst.kind(leaf)
+        if _reads_kafka(leaf):
+            relation = self._relation(leaf)
+            if relation not in self._bounded:
+                self._doubts[_AS_NOW] = None
+            return Source(f"kafka {relation}", catalyst.frame_of(self._spark, leaf), PLACE)
+        if kind == "DataSourceV2Relation" and catalyst.kind(leaf.table()) == "SparkTable":
+            return self._table(leaf)
+        if kind not in _CONSTANT:
+            self._missing[str(leaf.simpleStringWithNodeId()).split("[")[0].strip()] = None
+        return None
+
+    def _relation(self, leaf: Plan) -> int:
+        system = self._spark._jvm.java.lang.System  # type: ignore[union-attr]
+        return int(system.identityHashCode(leaf.relation()))
+
+    def _table(self, leaf: Plan) -> Source | None:
+        identifier, catalog = leaf.identifier().get(), leaf.catalog().get()
+        name = sql.quoted([str(catalog.name()), *identifier.namespace(), str(identifier.name())])
+        node = DatasetName(*location(str(leaf.table().table().location())).key)
+        version = self._versions.get(str(node))
+        if version is None:
+            self._missing[f"{name} (which snapshot was read is not reported)"] = None
+            return None
+        read = IcebergTable(self._spark, name, version)
+        if read.snapshot(version) is None:
+            self._missing[f"{name} (the snapshot that was read has expired)"] = None
+            return None
+        self._tables[name] = read
+        return Source(name, read.frame("_pos"), _ROW)
+
+
+def targets_of(spark: SparkSession, given: Given) -> list[str]:
+    """The tables that an application or SQL writes.
+
+    Raises: DryRunFailed.
+    """
+    found = _planned(spark, given, _empty(spark), lambda _planned: False)
+    return [*dict.fromkeys(one.target for one in found if one.target and "/" not in one.target)]
+
+
+def _empty(spark: SparkSession) -> Callable[[StreamRead], DataFrame | None]:
+    """A stream of Kafka without records: only what is written is asked for."""
+
+    def stream(read: StreamRead) -> DataFrame | None:
+        if read.kind != "kafka":
+            return None
+        has_headers = read.options.get("includeheaders") == "true"
+        return spark.createDataFrame([], _RECORD + (_HEADERS if has_headers else ""))
+
+    return stream
+
+
+def _chosen(
+    spark: SparkSession, given: Given, table: IcebergTable,
+    stream: Callable[[StreamRead], DataFrame | None],
+) -> Planned:  # fmt: skip
+    """The write into a table; a query without a target is taken for it."""
+
+    def wanted(planned: Planned) -> bool:
+        return is_same_table(planned.target, table)
+
+    found = _planned(spark, given, stream, wanted)
+    chosen = [one for one in found if wanted(one)] or [one for one in found if not one.target]
+    if not chosen:
+        targets = [*dict.fromkeys(one.target for one in found if one.target)]
+        raise NothingWritten(given.name, table.name, targets)
+    return chosen[-1]
+
+
+def _planned(
+    spark: SparkSession, given: Given, stream: Callable[[StreamRead], DataFrame | None],
+    wanted: Callable[[Planned], bool],
+) -> list[Planned]:  # fmt: skip
+    if given.application:
+        path, *arguments = given.command or [""]
+        return run_application(spark, Path(path), arguments, stream, wanted)
+    text = Path(given.sql).read_text() if _is_file(given.sql) else given.sql
+    return run_sql(spark, text, stream, wanted)
+
+
+def is_same_table(target: str, table: IcebergTable) -> bool:
+    """Whether an application's name of a table, or its path, is that of a table."""
+    try:
+        parts = [part.lower() for part in sql.parts(target)]
+    except ValueError:
+        return bool(target) and str(DatasetName(*location(target).key)) == str(table.node)
+    return parts == [part.lower() for part in sql.parts(table.name)][-len(parts) :]
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return "\n" not in text and Path(text).is_file()
+    except OSError:  # longer than a file's name may be
+        return False
+
+
+def _reads_kafka(leaf: Plan) -> bool:
+    is_relation = catalyst.kind(leaf) == "LogicalRelation"
+    return is_relation and catalyst.kind(leaf.relation()) == "KafkaRelation"

@@ -1,0 +1,34 @@
+package example
+
+import org.apache.spark.{SparkConf, SparkContext}
+import org.apache.spark.sql.SparkSession
+
+import java.nio.file.{Files, Paths}
+import scala.util.Try
+
+case class Order(id: Int, price: Double)
+
+/** RDDs before there is a session, and then typed datasets in one. */
+object Words {
+  val home: String = System.getenv("APP_HOME")
+
+  def main(arguments: Array[String]): Unit = {
+    Files.createDirectory(Paths.get(home, "words"))
+    Files.writeString(Paths.get(home, "words", "a.txt"), "owl cat\nowl\n")
+    val context = new SparkContext(new SparkConf().setAppName("Words"))
+    val counts = context.textFile(s"$home/words").flatMap(_.split(" ")).map((_, 1)).reduceByKey(_ + _)
+    counts.saveAsTextFile(s"$home/counts")
+    Try(context.textFile(s"$home/words").map(_.toInt).saveAsTextFile(s"$home/never"))
+    datasets()
+  }
+
+  def datasets(): Unit = {
+    val spark = SparkSession.builder().getOrCreate()
+    import spark.implicits._
+    Seq(Order(1, 2.5)).toDS().write.parquet(s"$home/orders")
+    val orders = spark.read.parquet(s"$home/orders").as[Order]
+    orders.map(order => Order(order.id, order.price * 2)).write.parquet(s"$home/doubled")
+    orders.filter($"id" > 0).selectExpr("price + id AS total").write.parquet(s"$home/totals")
+    orders.rdd.map(_.price).saveAsTextFile(s"$home/prices")
+  }
+}

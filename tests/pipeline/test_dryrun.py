@@ -1,0 +1,158 @@
+"""Applications that run without their effects."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamReader
+
+from headwater.dryrun import StreamRead, run_application, run_sql
+from headwater.errors import DryRunFailed
+
+APP = """
+import sys
+
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+spark.sql("DROP TABLE IF EXISTS kept")
+spark.sql("CREATE TABLE never (id INT) USING parquet")
+words = spark.readStream.format("socket").option("host", "nowhere").option("Port", 9).load()
+
+
+def write(batch, number):
+    if not batch.isEmpty():
+        batch.write.mode("append").saveAsTable("found")
+        batch.write.format("json").option("path", sys.argv[1]).save()
+
+
+query = words.writeStream.foreachBatch(write).queryName("words").start()
+query.awaitTermination()
+spark.streams.awaitAnyTermination()
+words.writeStream.format("kafka").option("topic", "out").start()
+spark.sql("CREATE OR REPLACE TEMP VIEW some AS SELECT 1 AS one")
+spark.sql("INSERT INTO a.b.c SELECT one + 1 AS two FROM some")
+spark.stop()
+sys.exit(0)
+"""
+
+
+def test_an_application_writes_nothing_and_tells_what_it_would(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    asked: list[StreamRead] = []
+
+    def stream(read: StreamRead) -> DataFrame:
+        asked.append(read)
+        return spark.createDataFrame([("a",), ("b",)], "value string")
+
+    spark.range(1).write.mode("overwrite").option("path", str(tmp_path / "kept")).saveAsTable(
+        "kept"
+    )
+    load, app, path = DataStreamReader.load, tmp_path / "app.py", tmp_path / "out"
+    app.write_text(APP)
+    found = run_application(spark, app, [str(path)], stream)
+    assert asked == [StreamRead("socket", {"host": "nowhere", "port": "9"})]
+    targets = [one.target.replace("`", "") for one in found]
+    assert targets == ["found", str(path), "out", "a.b.c"]
+    assert [row[0] for row in found[0].frame.collect()] == ["a", "b"]
+    assert found[3].frame.collect()[0]["two"] == 2
+    assert not path.exists()
+    assert spark.table("kept").count() == 1
+    assert not spark.catalog.tableExists("never")
+    assert DataStreamReader.load is load
+    spark.sql("DROP TABLE kept")
+
+
+HELD = {
+    "INSERT INTO kept SELECT 2": ["kept"],
+    "INSERT INTO kept VALUES (2)": ["kept"],
+    "INSERT INTO kept REPLACE WHERE id = 0 SELECT 2 AS id": ["kept"],
+    "WITH some AS (SELECT 2 AS id) INSERT INTO kept SELECT * FROM some": ["kept"],
+    "FROM range(2) INSERT INTO kept SELECT id INSERT INTO more SELECT id": ["kept", "more"],
+    "INSERT OVERWRITE DIRECTORY '{path}' USING json SELECT 2 AS id": ["{path}"],
+    "CREATE TABLE never USING parquet AS SELECT 2 AS id": ["never"],
+    "CREATE TABLE never (id INT) USING parquet": [],
+    "TRUNCATE TABLE kept": [],
+    "DROP TABLE kept": [],
+    "/* a query? */ DROP TABLE kept": [],
+    "EXECUTE IMMEDIATE 'DROP TABLE kept'": [],
+    "BEGIN DROP TABLE kept; END": [],
+    "CALL catalog.system.expire_snapshots('kept')": [],
+    "ALTER TABLE kept SET TBLPROPERTIES ('changed' = 'b')": [],
+    "CREATE VIEW never AS SELECT 2 AS id": [],
+}
+
+
+def test_no_statement_changes_anything(spark: SparkSession, tmp_path: Path) -> None:
+    path, app = tmp_path / "out", tmp_path / "app.py"
+    for table in ("kept", "more"):
+        spark.range(1).write.mode("overwrite").option("path", str(tmp_path / table)).saveAsTable(
+            table
+        )
+    for statement, targets in HELD.items():
+        text = statement.replace("{path}", str(path))
+        app.write_text(
+            "from pyspark.sql import SparkSession\n"
+            f"SparkSession.builder.getOrCreate().sql({text!r})\n"
+        )
+        found = run_application(spark, app)
+        told = [one.target.replace("`", "").removeprefix("file:") for one in found]
+        assert told == [target.replace("{path}", str(path)) for target in targets], statement
+        assert not path.exists(), statement
+        assert not spark.catalog.tableExists("never"), statement
+        assert spark.catalog.tableExists("kept"), statement
+        properties = spark.sql("SHOW TBLPROPERTIES kept").collect()
+        assert "changed" not in [row["key"] for row in properties], statement
+    for table in ("kept", "more"):
+        assert [row[0] for row in spark.table(table).collect()] == [0]
+        spark.sql(f"DROP TABLE {table}")
+
+
+def test_calls_with_effects_change_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    spark.range(1).write.mode("overwrite").option("path", str(tmp_path / "kept")).saveAsTable(
+        "kept"
+    )
+    app = tmp_path / "app.py"
+    app.write_text(
+        "import pathlib, sys\n"
+        "from pyspark.sql import SparkSession\n"
+        "spark = SparkSession.builder.getOrCreate()\n"
+        "frame = spark.range(3)\n"
+        "place = sys.argv[1]\n"
+        "frame.foreach(lambda _row: pathlib.Path(place).touch())\n"
+        "frame.foreachPartition(lambda _rows: pathlib.Path(place).touch())\n"
+        "spark.catalog.createTable('never', schema=frame.schema)\n"
+        "spark.sql('INSERT INTO kept SELECT id FROM {some}', some=frame)\n"
+    )
+    found = run_application(spark, app, [str(tmp_path / "out")])
+    assert [one.target.replace("`", "") for one in found] == ["kept"]
+    assert found[0].frame.count() == 3
+    assert spark.table("kept").count() == 1
+    assert not (tmp_path / "out").exists()
+    assert not spark.catalog.tableExists("never")
+    spark.sql("DROP TABLE kept")
+
+
+def test_an_application_ends_at_the_write_that_is_wanted(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    app = tmp_path / "app.py"
+    app.write_text(
+        "from pyspark.sql import SparkSession\n"
+        "spark = SparkSession.builder.getOrCreate()\n"
+        "try:\n    spark.range(3).writeTo('one').append()\nexcept Exception:\n    pass\n"
+        "raise ValueError('too far')\n"
+    )
+    found = run_application(spark, app, wanted=lambda planned: planned.target == "one")
+    assert [one.target for one in found] == ["one"]
+    with pytest.raises(DryRunFailed, match="ValueError: too far"):
+        run_application(spark, app)
+
+
+def test_statements_are_told_apart_by_their_ends_outside_of_texts(spark: SparkSession) -> None:
+    text = "-- a; comment\nINSERT INTO x SELECT ';' AS a; /* ; */ SELECT 'it''s; \\'one\\'' AS b;\n"
+    found = run_sql(spark, text)
+    assert [(one.target, one.frame.columns) for one in found] == [("`x`", ["a"]), ("", ["b"])]
+    with pytest.raises(DryRunFailed, match="the SQL text"):
+        run_sql(spark, "SELEC 1")

@@ -1,0 +1,195 @@
+"""Rows of tables that other applications write, traced by the plans of these."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+import headwater
+from headwater.capture.classic import Capture
+from headwater.errors import DryRunFailed, NothingWritten
+from headwater.pipeline import kafka
+from headwater.trace.forward import RowsReached, Span, rows_reached
+from headwater.trace.given import Given
+from headwater.trace.shapes import Records
+from headwater.trace.why import why
+from pipeline import traced_apps
+from pipeline.tracing import ORDERS, STATS, TOPIC, Traced
+
+TOTALS, SIZES = "traced.default.totals", "traced.default.sizes"
+WINDOWS = "traced.default.windows"
+SIZES_QUOTED = "`traced`.`default`.`sizes`"
+
+
+@pytest.fixture(scope="module")
+def given(traced: Traced, tmp_path_factory: pytest.TempPathFactory) -> tuple[Traced, Path]:
+    folder, spark = tmp_path_factory.mktemp("given"), traced.spark
+    v3 = "USING iceberg TBLPROPERTIES ('format-version' = '3')"
+    spark.sql(f"CREATE TABLE {TOTALS} (region STRING, largest DECIMAL(10,2), number BIGINT) {v3}")
+    spark.sql(f"CREATE TABLE {SIZES} (partition INT, offset BIGINT, size INT) {v3}")
+    spark.sql(f"CREATE TABLE {WINDOWS} (begun TIMESTAMP, number BIGINT) {v3}")
+    capture = headwater.attach(spark, url=traced.server.url, spool_dir=str(folder / "spool"))
+    assert isinstance(capture, Capture)
+    try:
+        with capture.part("totals"):
+            traced_apps.run_really(traced_apps.BATCH, ORDERS, TOTALS)
+        traced_apps.run_really(traced_apps.STREAM, *_stream(traced, folder))
+        traced_apps.run_really(traced_apps.WINDOWS, *_windows(traced, folder))
+    finally:
+        capture.detach()
+    for name in ("BATCH", "STREAM", "WINDOWS"):
+        (folder / f"{name}.py").write_text(getattr(traced_apps, name))
+    return traced, folder
+
+
+def _stream(traced: Traced, folder: Path) -> list[str]:
+    return [traced.settings.bootstrap, TOPIC, SIZES, str(folder / "sizes")]
+
+
+def _windows(traced: Traced, folder: Path) -> list[str]:
+    return [traced.settings.bootstrap, TOPIC, WINDOWS, str(folder / "windows")]
+
+
+def _records(traced: Traced, table: str, predicate: str, given: Given) -> Records:
+    story = why(traced.spark, traced.client, table, predicate, 1, traced.settings, given)
+    found = story.rows[0].records
+    assert found is not None
+    return found
+
+
+def test_the_plan_of_an_application_leads_to_the_records(
+    given: tuple[Traced, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    traced, folder = given
+    before = traced.spark.table(TOTALS).count()
+    app = Given(f"{folder}/BATCH.py {ORDERS} {TOTALS}")
+    found = _records(traced, TOTALS, "region = 'north'", app)
+    assert found.exact, found.reason
+    expected = {
+        one[0] for one in traced.orders
+        if one[3] == "Bob" and one[4].isoformat() >= "2026-03-02T01"
+    }  # fmt: skip
+    assert {row.values["order_id"] for row in found.rows} == expected
+    assert {row.records[0].message["order_id"] for row in found.rows} == expected
+    (total,) = traced.spark.table(TOTALS).where("region = 'north'").collect()
+    assert total["number"] == len(found.rows)
+    assert total["largest"] == max(Decimal(row.values["price"]) for row in found.rows)
+    assert traced.spark.table(TOTALS).count() == before
+    assert "no answer" not in capsys.readouterr().out
+
+
+def test_sql_gives_the_same_plan(given: tuple[Traced, Path]) -> None:
+    traced, folder = given
+    app = _records(
+        traced, TOTALS, "region = 'south'", Given(f"{folder}/BATCH.py {ORDERS} {TOTALS}")
+    )
+    text = traced_apps.SQL.format(ORDERS, TOTALS)
+    found = _records(traced, TOTALS, "region = 'south'", Given(sql=text))
+    assert (found.exact, found.rows) == (True, app.rows)
+    query = text.partition(TOTALS)[2].replace("max(price)", "max(price) AS largest")
+    assert _records(traced, TOTALS, "region = 'south'", Given(sql=query)).rows == app.rows
+
+
+def test_a_stream_of_an_application_is_evaluated_over_the_batch_of_a_row(
+    given: tuple[Traced, Path],
+) -> None:
+    traced, folder = given
+    app = Given(" ".join([f"{folder}/STREAM.py", *_stream(traced, folder)]))
+    found = _records(traced, SIZES, "partition = 0 AND offset = 2", app)
+    assert found.exact, found.reason
+    assert [(one.topic, one.partition, one.offset) for one in found.records] == [(TOPIC, 0, 2)]
+
+
+def test_a_window_is_traced_to_records_of_batches_before_the_one_that_wrote_it(
+    given: tuple[Traced, Path],
+) -> None:
+    traced, folder = given
+    app = Given(" ".join([f"{folder}/WINDOWS.py", *_windows(traced, folder)]))
+    found = _records(traced, WINDOWS, "begun = timestamp_millis(60000)", app)
+    assert found.exact or "retention" in found.reason or "began" in found.reason, found.reason
+    places = {(one.partition, one.offset) for one in found.records}
+    assert places == {(partition, offset) for partition in (0, 1) for offset in range(6, 12)}
+
+
+def test_an_application_that_fails_or_writes_another_table_is_told(
+    given: tuple[Traced, Path],
+) -> None:
+    traced, folder = given
+    with pytest.raises(NothingWritten, match=r"it writes .*totals"):
+        _records(traced, SIZES, "true", Given(f"{folder}/BATCH.py {ORDERS} {TOTALS}"))
+    with pytest.raises(DryRunFailed, match="TABLE_OR_VIEW_NOT_FOUND"):
+        _records(traced, SIZES, "true", Given(f"{folder}/BATCH.py nothing {TOTALS}"))
+    with pytest.raises(DryRunFailed, match="not a file"):
+        _records(traced, SIZES, "true", Given("nothing.py"))
+    with pytest.raises(DryRunFailed, match="quotation"):
+        _records(traced, SIZES, "true", Given("'nothing.py"))
+
+
+def test_sql_may_be_longer_than_the_name_of_a_file(given: tuple[Traced, Path]) -> None:
+    traced, _ = given
+    statement = traced_apps.SQL.format(ORDERS, TOTALS).partition(";\n")[2]
+    text = " ".join(statement.split()) + " " * 300
+    assert _records(traced, TOTALS, "region = 'south'", Given(sql=text)).exact
+
+
+def test_what_an_application_has_seen_may_be_in_its_rows(given: tuple[Traced, Path]) -> None:
+    traced, folder = given
+    session = "from pyspark.sql import SparkSession\nspark = SparkSession.builder.getOrCreate()\n"
+    app = folder / "looks.py"
+    app.write_text(f"{session}spark.table('{ORDERS}').first()\n{traced_apps.BATCH}")
+    found = _records(traced, TOTALS, "region = 'north'", Given(f"{app} {ORDERS} {TOTALS}"))
+    assert (found.exact, found.complete, "looked" in found.reason) == (False, False, True)
+    app.write_text(
+        f"{session}rows = spark.table('{TOTALS}')\n"
+        f"spark.createDataFrame(rows.rdd.map(tuple), rows.schema).writeTo('{TOTALS}').append()\n"
+    )
+    found = _records(traced, TOTALS, "region = 'north'", Given(str(app)))
+    assert (found.exact, found.complete, found.records) == (False, False, [])
+
+
+def _reached(traced: Traced, given: Given | None = None) -> dict[str, RowsReached]:
+    """The rows that records 2 to 5 of the first partition reached, by table."""
+    node = f"dataset:kafka://{traced.settings.bootstrap}:{TOPIC}"
+    told = traced.client.ask("reached", nodeId=node, partition=0, firstOffset=2, lastOffset=5)
+    span = Span(TOPIC, 0, 2, 5)
+    found = rows_reached(traced.spark, traced.client, traced.settings, told["jobs"], span, given)
+    return {str(one.table): one for one in found}
+
+
+def test_records_are_followed_to_the_rows_that_hold_them(given: tuple[Traced, Path]) -> None:
+    traced, _ = given
+    raw = kafka.read_range(traced.spark, traced.settings.bootstrap, TOPIC, {0: (2, 6)})
+    ids = {bytes(row["key"]).decode() for row in raw.select("key").collect()} - {"odd"}
+    found = _reached(traced)
+    orders = found[ORDERS]
+    assert (orders.exact, orders.row_count) == (True, len(ids)), orders.reason
+    assert {row["order_id"] for row in orders.rows} == ids
+    groups = {
+        (one[3], one[4].hour) for one in traced.orders
+        if one[0] in ids and one[4].date().isoformat() == "2026-03-02"
+    }  # fmt: skip
+    stats = found[STATS]
+    assert stats.exact, stats.reason
+    assert {(row["supplier"], row["bid_hour"]) for row in stats.rows} == groups
+    assert (found["None"].row_count, "--app" in found["None"].reason) == (None, True)
+
+
+def test_a_given_plan_follows_records_to_rows(given: tuple[Traced, Path]) -> None:
+    traced, folder = given
+    app = Given(" ".join([f"{folder}/STREAM.py", *_stream(traced, folder)]))
+    sizes = _reached(traced, app)[SIZES_QUOTED]
+    assert sizes.exact, sizes.reason
+    assert {(row["partition"], row["offset"]) for row in sizes.rows} == {(0, 2), (0, 4)}
+
+
+def test_a_given_plan_that_cannot_be_followed_tells_no_rows(given: tuple[Traced, Path]) -> None:
+    traced, folder = given
+    batch = Given(f"{folder}/BATCH.py {ORDERS} {TOTALS}")
+    totals = _reached(traced, batch)["`traced`.`default`.`totals`"]
+    assert (totals.row_count, totals.exact, "tables" in totals.reason) == (None, False, True)
+    size = 'F.length("value")'
+    for name, other in (("other", f"(1 + {size})"), ("any", f"(F.rand() + {size}).cast('int')")):
+        app = folder / f"{name}.py"
+        app.write_text(traced_apps.STREAM.replace(size, other))
+        sizes = _reached(traced, Given(" ".join([str(app), *_stream(traced, folder)])))
+        assert (sizes[SIZES_QUOTED].row_count, sizes[SIZES_QUOTED].exact) == (None, False), name
