@@ -7,6 +7,7 @@ from urllib.parse import quote
 import httpx
 
 from server.events import Event, as_bytes, run_id
+from server.shapes import check_answers
 
 _JSON = {"content-type": "application/json"}
 
@@ -16,6 +17,7 @@ class Api:
 
     def __init__(self, client: httpx.Client, store_url: str) -> None:
         self.client, self.store_url = client, store_url
+        check_answers(client)
 
     def post(
         self, body: bytes, path: str = "/api/v1/lineage", **headers: str

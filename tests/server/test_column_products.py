@@ -123,7 +123,7 @@ def test_changes_are_looked_up_together(api: Api) -> None:
         with _counted(api.store_url) as (view, session):
             found = diff_everywhere(view.at_moment(-FOREVER), view)
             statements.append(session.count)
-        assert len(found["columnEdges"]["added"]) == 2 * last
-        assert all(edge["runId"] for edge in found["columnEdges"]["added"])
+        assert len(found.column_edges.added) == 2 * last
+        assert all(edge.run_id for edge in found.column_edges.added)
     few, many = statements
     assert many < few + 40, statements

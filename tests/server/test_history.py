@@ -10,6 +10,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from headwater.api.base import Answer
+from headwater.api.graph import ColumnGraph, Graph
 from headwater.openlineage.names import NodeId
 from headwater.openlineage.times import parse_moment
 from headwater.server.lineage import datasets
@@ -20,7 +22,6 @@ from headwater.server.lineage.view import NOW, StoreView, StoreViews
 from headwater.server.lineage.walk import Walk, walk_around
 from headwater.server.marquez.column_graph import column_graph
 from headwater.server.marquez.graph import GraphOptions, lineage_graph
-from headwater.server.marquez.responses import Graph
 from headwater.server.settings import DEFAULT_ALIASES
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.store import Store
@@ -91,7 +92,7 @@ def _compare(stores: Stores, kind: str, events: list[Event], times: list[int]) -
                 assert then[node] == now[node], (node, time)
             known.append(now)
         before, after = (whole.at_moment(parse_moment(minute(time))) for time in times)
-        _check_diff(diff_everywhere(before, after), *pictures)
+        _check_diff(_decoded(diff_everywhere(before, after)), *pictures)
         for node in _NODES:
             parsed = NodeId.parse(node)
             assert parsed is not None
@@ -99,7 +100,7 @@ def _compare(stores: Stores, kind: str, events: list[Event], times: list[int]) -
             one, two = known[0][node], known[1][node]
             assert (found is None) == (one is None and two is None)
             if found is not None:
-                _check_around(found, one or {}, two or {})
+                _check_around(_decoded(found), one or {}, two or {})
 
 
 @contextmanager
@@ -116,17 +117,21 @@ def _reading(stores: Stores, kind: str, events: list[Event]) -> Iterator[StoreVi
         stores.drop(url)
 
 
+def _decoded(found: Answer) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(found))
+
+
 def _plain(found: Graph) -> dict[str, Any]:
     """Nodes by id: edges, and the fields of a dataset."""
-    nodes = msgspec.json.decode(msgspec.json.encode(found))["graph"]
+    nodes = _decoded(found)["graph"]
     return {
         n["id"]: (n["inEdges"], n["outEdges"], n["data"].get("fields"), n["data"].get("inputs"))
         for n in nodes
     }
 
 
-def _plain_columns(found: Graph) -> dict[str, Any]:
-    nodes = msgspec.json.decode(msgspec.json.encode(found))["graph"]
+def _plain_columns(found: ColumnGraph) -> dict[str, Any]:
+    nodes = _decoded(found)["graph"]
     for node in nodes:
         del node["data"]["datasetVersion"]
         for given_ in node["data"]["inputFields"]:

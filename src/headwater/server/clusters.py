@@ -10,6 +10,7 @@ import json
 import httpx
 from msgspec import Struct
 
+from headwater.api.catalog import ConnectCluster
 from headwater.errors import PipelineUnreachable, UnknownPipeline
 from headwater.openlineage.masking import Masker, mask_text, unmasked
 
@@ -18,17 +19,7 @@ _QUICK = 3.0
 _masker = Masker()
 
 
-class Cluster(Struct, gc=False):
-    """A cluster as it is found now."""
-
-    name: str
-    url: str
-    kind: str
-    reachable: bool
-    version: str | None = None
-
-
-class Answer(Struct, gc=False):
+class Forwarded(Struct, gc=False):
     """What a cluster answered."""
 
     status: int
@@ -43,21 +34,23 @@ class Clusters:
         self._urls = {name: url.rstrip("/") for name, url in told}
         self._client: httpx.AsyncClient | None = None
 
-    async def all(self) -> list[Cluster]:
+    async def all(self) -> list[ConnectCluster]:
         """Every cluster, and whether it answers."""
         return [*await asyncio.gather(*(self._look(name) for name in self._urls))]
 
-    async def _look(self, name: str) -> Cluster:
+    async def _look(self, name: str) -> ConnectCluster:
         url = self._urls[name]
         try:
             answer = await self._open().get(f"{url}/", timeout=_QUICK)
             told = answer.json()
         except (httpx.HTTPError, ValueError):
-            return Cluster(name, mask_text(url), "connect", False)
+            return ConnectCluster(name, mask_text(url), "connect", False)
         kind = "headwater" if told.get("commit") == "headwater" else "connect"
-        return Cluster(name, mask_text(url), kind, answer.is_success, told.get("version"))
+        return ConnectCluster(name, mask_text(url), kind, answer.is_success, told.get("version"))
 
-    async def pass_on(self, name: str, method: str, path: str, query: bytes, body: bytes) -> Answer:
+    async def pass_on(
+        self, name: str, method: str, path: str, query: bytes, body: bytes
+    ) -> Forwarded:
         """Ask a cluster what the server was asked.
 
         Raises: UnknownPipeline, PipelineUnreachable.
@@ -68,7 +61,7 @@ class Clusters:
             body = await self._with_secrets(name, path, body)
         answer = await self._ask(name, method, path, query, body)
         kind = answer.headers.get("content-type", "application/json")
-        return Answer(answer.status_code, _without_secrets(answer.content), kind)
+        return Forwarded(answer.status_code, _without_secrets(answer.content), kind)
 
     async def _ask(
         self, name: str, method: str, path: str, query: bytes = b"", body: bytes = b""

@@ -24,7 +24,7 @@ from headwater.openlineage.times import now
 from headwater.server.http import errors as problems
 from headwater.server.http.access import ANYONE
 from headwater.server.http.authentication import Authenticator
-from headwater.server.http.docs import ApiPage, Documents
+from headwater.server.http.docs import AnswerSchemas, ApiPage, Documents
 from headwater.server.http.ingest_fast_path import with_fast_ingest
 from headwater.server.http.limited_answers import limited_answers
 from headwater.server.http.masked_paths import masked_paths
@@ -245,7 +245,7 @@ class _Plain(Litestar):
 
     @staticmethod
     def _get_default_plugins(plugins: list[PluginProtocol]) -> list[PluginProtocol]:
-        return [*plugins, MsgspecDIPlugin()]
+        return [*plugins, MsgspecDIPlugin(), AnswerSchemas()]
 
 
 def _first_namespace(commit: Commit) -> None:

@@ -1,7 +1,7 @@
 """What handlers share: look-ups that end in 404, and answers in JSON."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from litestar import MediaType, Response
@@ -12,6 +12,8 @@ from headwater.server.http.errors import BadRequest, NotFound
 from headwater.server.lineage.encoding import encode_answer
 from headwater.server.lineage.view import StoreView
 
+T = TypeVar("T")
+
 _MOST = 2**31
 
 
@@ -20,12 +22,13 @@ def bounded(number: int) -> int:
     return max(0, min(number, _MOST))
 
 
-def answer(body: Any, status: int = 200) -> Response[bytes]:
-    """A JSON answer; encoded here, off the event loop.
+def answer(body: T, status: int = 200) -> Response[T]:
+    """A JSON answer, described by what it is made from; encoded here, off the event loop.
 
     Raises: AnswerTooLarge.
     """
-    return Response(encode_answer(body), status_code=status, media_type=MediaType.JSON)
+    written: Any = encode_answer(body)
+    return Response(written, status_code=status, media_type=MediaType.JSON)
 
 
 def dataset_of(view: StoreView, namespace: str, name: str) -> int:

@@ -1,12 +1,16 @@
-"""The browsable page of the API, served from here: it needs no network."""
+"""The API's description, and a page to browse it, served from here: it needs no network."""
 
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from litestar import Controller, Request, Response, get
+from litestar._openapi.schema_generation.plugins.struct import StructSchemaPlugin
 from litestar.openapi.plugins import OpenAPIRenderPlugin
+from litestar.typing import FieldDefinition
 
+from headwater.api.base import Answer
 from headwater.server.http.access import ANYONE
 from headwater.server.http.errors import NotFound
 
@@ -49,6 +53,19 @@ class ApiPage(OpenAPIRenderPlugin):
         """The page; it fetches the description itself."""
         del request, openapi_schema
         return _PAGE
+
+
+class AnswerSchemas(StructSchemaPlugin):
+    """Describes answers: what has a default for those who read it is sent all the same."""
+
+    def is_plugin_supported_field(self, field_definition: FieldDefinition) -> bool:
+        """Take what is declared as part of an answer."""
+        return not field_definition.is_union and field_definition.is_subclass_of(Answer)
+
+    @staticmethod
+    def _is_field_required(field: msgspec.inspect.Field) -> bool:
+        is_unset = field.default is field.default_factory is msgspec.NODEFAULT
+        return field.required or not is_unset
 
 
 class Documents(Controller):

@@ -120,5 +120,3 @@ EventTypes = Annotated[
 Names = Annotated[list[_Text] | None, QueryParameter(max_items=1000)]
 
 MOST_BODY = 2**20  # bytes of JSON that is not an event
-LongText = Annotated[str, Meta(max_length=65_536)]
-NameText = Annotated[str, Meta(max_length=MAX_NAME)]

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from headwater.api.history import Change
 from headwater.openlineage.names import JobName
 from headwater.server.lineage.jobs import job_names
 from headwater.server.lineage.view import StoreView, moment, uuid_text
@@ -29,7 +30,7 @@ class _Moment:
         self.datasets: set[int] = set()
 
 
-def changes(view: StoreView, since: int, walk: Walk | None, limit: int) -> list[dict[str, Any]]:
+def changes(view: StoreView, since: int, walk: Walk | None, limit: int) -> list[Change]:
     """The last moments, oldest first, after a time and up to that of the view.
 
     Around a node, `walk` is of what was in its reach at any time in between.
@@ -73,7 +74,7 @@ def _joined(view: StoreView, since: int, limit: int) -> list[Any]:
     )  # fmt: skip
 
 
-def _tell(view: StoreView, moments: list[tuple[int, _Moment]]) -> list[dict[str, Any]]:
+def _tell(view: StoreView, moments: list[tuple[int, _Moment]]) -> list[Change]:
     names = job_names(view, {job for _, told in moments for job in told.jobs})
     roots = view.names.shown({d for _, told in moments for d in told.datasets})
     datasets = view.names.of(roots.values())
@@ -82,10 +83,7 @@ def _tell(view: StoreView, moments: list[tuple[int, _Moment]]) -> list[dict[str,
     for at, told in moments:
         ids = {str(JobName(*names[job])) for job in told.jobs if job in names}
         ids |= {str(datasets[roots[d]]) for d in told.datasets if d in roots}
-        run = runs.get(at)
-        answers.append(
-            {"at": moment(at), "kinds": [*told.kinds], "nodeIds": sorted(ids), "runId": run}
-        )
+        answers.append(Change(moment(at), [*told.kinds], sorted(ids), runs.get(at)))
     return answers
 
 

@@ -119,8 +119,8 @@ class Tags:
         """Every tag of a dataset, with the field that has it."""
         return tuple(self._told.get(dataset, ()))
 
-    def fields(self, dataset: int, schema: Schema | None, unlisted: Iterable[str] = ()) -> Raw:
-        """A schema as answers write it, with the tags of its fields.
+    def fields(self, dataset: int, schema: Schema | None, unlisted: Iterable[str] = ()) -> Any:
+        """A schema as answers write it, in JSON, with the tags of its fields.
 
         Columns that it does not list come last, and are marked.
         """

@@ -6,8 +6,19 @@ looked at, so that the work follows the change and not the size of the graph.
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
+from headwater.api.history import (
+    ColumnEdgeChange,
+    ColumnEdgeChanges,
+    ColumnEdgeUpdate,
+    Diff,
+    EdgeChange,
+    EdgeChanges,
+    FieldType,
+    FieldUpdate,
+    NodeChanges,
+)
 from headwater.openlineage.names import NodeId
 from headwater.server.lineage.snapshot import EMPTY, GraphSnapshot, Pair, Validity, around, take
 from headwater.server.lineage.view import StoreView, maybe_moment, moment, uuid_text
@@ -15,14 +26,14 @@ from headwater.server.lineage.walk import Walk
 from headwater.server.store.database import Row
 from headwater.server.store.tables import INPUT
 
+E = TypeVar("E", bound=EdgeChange)
+
 _NEAR = "> ? AND {0} <= ?"
 _CHANGE = 120  # bytes of a change in an answer besides its names
 _LOOKUPS = 4096  # moments times datasets that are looked up in one statement
 
 
-def diff_around(
-    before: StoreView, after: StoreView, node: NodeId, depth: int
-) -> dict[str, Any] | None:
+def diff_around(before: StoreView, after: StoreView, node: NodeId, depth: int) -> Diff | None:
     """The difference around a node; None where it was there at neither moment."""
     window = before.at, after.at
     one, two = around(before, node, depth, window), around(after, node, depth, window)
@@ -31,7 +42,7 @@ def diff_around(
     return compare(before, after, one or EMPTY, two or EMPTY)
 
 
-def diff_everywhere(before: StoreView, after: StoreView) -> dict[str, Any]:
+def diff_everywhere(before: StoreView, after: StoreView) -> Diff:
     """The difference of the whole graph."""
     scope = _Scope(before, after)
     return compare(before, after, scope.take(before), scope.take(after))
@@ -102,45 +113,41 @@ def _linked_only(snapshot: GraphSnapshot) -> GraphSnapshot:
     return snapshot._replace(nodes={end for pair in snapshot.edges for end in pair})
 
 
-def compare(
-    before: StoreView, after: StoreView, one: GraphSnapshot, two: GraphSnapshot
-) -> dict[str, Any]:
+def compare(before: StoreView, after: StoreView, one: GraphSnapshot, two: GraphSnapshot) -> Diff:
     """The difference of two snapshots.
 
     Raises: AnswerTooLarge.
     """
     runs = _Runs(after, (before.at, after.at), [*one.everything(), *two.everything()])
     fields = [_field(runs, key, one, two) for key in sorted(one.fields.keys() | two.fields.keys())]
-    return {
-        "from": moment_or_none(before.at),
-        "to": moment_or_none(after.at),
-        "nodes": {
-            "added": runs.counted(sorted(two.nodes - one.nodes)),
-            "removed": runs.counted(sorted(one.nodes - two.nodes)),
-        },
-        "edges": {
-            "added": [runs.begun(p, two.edges[p]) for p in sorted(two.edges.keys() - one.edges)],
-            "removed": [runs.ended(p, one.edges[p]) for p in sorted(one.edges.keys() - two.edges)],
-        },
-        "columnEdges": {
-            "added": [
-                runs.begun(p, two.columns[p].validity, transformations=two.columns[p].steps)
+    edge, column = EdgeChange, ColumnEdgeChange
+    return Diff(
+        moment_or_none(before.at),
+        moment_or_none(after.at),
+        NodeChanges(
+            runs.counted(sorted(two.nodes - one.nodes)), runs.counted(sorted(one.nodes - two.nodes))
+        ),
+        EdgeChanges(
+            [runs.begun(edge, p, two.edges[p]) for p in sorted(two.edges.keys() - one.edges)],
+            [runs.ended(edge, p, one.edges[p]) for p in sorted(one.edges.keys() - two.edges)],
+        ),
+        ColumnEdgeChanges(
+            [
+                runs.begun(column, p, two.columns[p].validity, two.columns[p].steps)
                 for p in sorted(two.columns.keys() - one.columns)
             ],
-            "removed": [
-                runs.ended(p, one.columns[p].validity, transformations=one.columns[p].steps)
+            [
+                runs.ended(column, p, one.columns[p].validity, one.columns[p].steps)
                 for p in sorted(one.columns.keys() - two.columns)
             ],
-            "changed": [
-                runs.begun(
-                    p, two.columns[p].told, before=one.columns[p].steps, after=two.columns[p].steps
-                )
+            [
+                runs.begun(ColumnEdgeUpdate, p, new.told, old.steps, new.steps)
                 for p in sorted(one.columns.keys() & two.columns)
-                if one.columns[p].steps != two.columns[p].steps
+                if (old := one.columns[p]).steps != (new := two.columns[p]).steps
             ],
-        },
-        "fields": [field for field in fields if field],
-    }
+        ),
+        [field for field in fields if field],
+    )
 
 
 def moment_or_none(at: int) -> datetime | None:
@@ -150,17 +157,15 @@ def moment_or_none(at: int) -> datetime | None:
 
 def _field(
     runs: "_Runs", key: tuple[str, str], one: GraphSnapshot, two: GraphSnapshot
-) -> dict[str, Any] | None:
+) -> FieldUpdate | None:
     old, new = one.fields.get(key), two.fields.get(key)
-    before, after = ({"type": f[0].type, "description": f[0].description} if f else None
-                     for f in (old, new))  # fmt: skip
+    before, after = (FieldType(f[0].type, f[0].description) if f else None for f in (old, new))
     if before == after:
         return None
     runs.count(key, before, after)
     change = "added" if before is None else "removed" if after is None else "changed"
     at, run = runs.when_begun(new[1]) if new else runs.when_ended(old[1]) if old else (None, None)
-    return {"nodeId": key[0], "name": key[1], "change": change, "before": before, "after": after,
-            "at": maybe_moment(at), "runId": run}  # fmt: skip
+    return FieldUpdate(*key, change, before, after, maybe_moment(at), run)
 
 
 class _Runs:
@@ -203,15 +208,17 @@ class _Runs:
         size = sum(map(len, names)) + sum(len(str(detail)) for detail in details)
         self._view.budget.take_columns(_CHANGE + size)
 
-    def begun(self, pair: Pair, validity: Validity, **details: Any) -> dict[str, Any]:
+    def begun(self, kind: type[E], pair: Pair, validity: Validity, *details: Any) -> E:
         """An edge that is new."""
         self.count(pair, details)
-        return _told(pair, *self.when_begun(validity)) | details
+        at, run = self.when_begun(validity)
+        return kind(*pair, maybe_moment(at), run, *details)
 
-    def ended(self, pair: Pair, validity: Validity, **details: Any) -> dict[str, Any]:
+    def ended(self, kind: type[E], pair: Pair, validity: Validity, *details: Any) -> E:
         """An edge that is gone."""
         self.count(pair, details)
-        return _told(pair, *self.when_ended(validity)) | details
+        at, run = self.when_ended(validity)
+        return kind(*pair, maybe_moment(at), run, *details)
 
     def when_begun(self, validity: Validity) -> tuple[int | None, str | None]:
         """When something began between the moments, and by which run."""
@@ -264,7 +271,3 @@ def _products(wanted: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
         part.append(pair)
     if part:
         yield part
-
-
-def _told(pair: Pair, at: int | None, run: str | None) -> dict[str, Any]:
-    return {"origin": pair[0], "destination": pair[1], "at": maybe_moment(at), "runId": run}

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from headwater.api.history import ImpactItem
 from headwater.openlineage.graph import Way
 from headwater.openlineage.names import FieldName, JobName, NodeId, NodeKind
 from headwater.server.lineage import datasets, jobs
@@ -27,24 +28,6 @@ from headwater.server.store.tables import INPUT, OUTPUT
 DIRECT, INDIRECT = "DIRECT", "INDIRECT"
 
 
-class Item(Struct, rename="camel", gc=False):
-    """One node that is reached."""
-
-    node_id: str
-    type: str
-    namespace: str
-    name: str
-    field: str | None
-    distance: int
-    kind: str
-    via: list[str]
-    owners: list[str]
-    tags: list[str]
-    last_state: str | None
-    last_run_id: str | None
-    last_run_at: datetime | None
-
-
 class _OwnerFacet(Struct):
     owners: list[dict[str, Any]] | None = None
 
@@ -52,7 +35,7 @@ class _OwnerFacet(Struct):
 _owners = msgspec.json.Decoder(_OwnerFacet)
 
 
-def reached(view: StoreView, node: NodeId, way: Way, depth: int) -> list[Item] | None:
+def reached(view: StoreView, node: NodeId, way: Way, depth: int) -> list[ImpactItem] | None:
     """What is reached from a node, nearest first; None where there is no such node."""
     walk = _Directed(view, way)
     if node.kind is NodeKind.FIELD:
@@ -206,7 +189,7 @@ class _Teller:
     def __init__(self, view: StoreView, walk: _Directed) -> None:
         self._view, self._walk = view, walk
 
-    def nodes(self, kinds: dict[int, str]) -> list[Item]:
+    def nodes(self, kinds: dict[int, str]) -> list[ImpactItem]:
         """Jobs and datasets, nearest first."""
         walk = self._walk
         self._prepare({*walk.reached}, {*walk.jobs} | {j for v in walk.via.values() for j in v})
@@ -215,7 +198,7 @@ class _Teller:
         items += [self._job(job, distance, kinds) for job, distance in walk.jobs.items()]
         return self._own(items, lambda item: (item.distance, item.type != "JOB", item.node_id))
 
-    def columns(self, columns: _Columns) -> list[Item]:
+    def columns(self, columns: _Columns) -> list[ImpactItem]:
         """Columns, nearest first."""
         self._prepare({c[0] for c in columns.found}, {j for v in columns.via.values() for j in v})
         items = [
@@ -224,7 +207,7 @@ class _Teller:
         ]
         return self._own(items, lambda item: (item.distance, item.node_id))
 
-    def _own(self, items: list[Item], order: Callable[[Item], Any]) -> list[Item]:
+    def _own(self, items: list[ImpactItem], order: Callable[[ImpactItem], Any]) -> list[ImpactItem]:
         """What is of the view's namespaces."""
         covers = self._view.scope.covers
         return sorted((item for item in items if covers(item.namespace)), key=order)
@@ -242,14 +225,14 @@ class _Teller:
         wanted += [_job_owners(row) for row in self._jobs.values()]
         self._book = FacetBook(view, wanted)
 
-    def _job(self, job: int, distance: int, kinds: dict[int, str]) -> Item:
+    def _job(self, job: int, distance: int, kinds: dict[int, str]) -> ImpactItem:
         row, walk = self._jobs[job], self._walk
         side = walk.outputs if walk.way is Way.DOWNSTREAM else walk.inputs
         led = {kinds.get(r, DIRECT) for r in side[job] & walk.reached.keys()} or {DIRECT}
         near = walk.inputs if walk.way is Way.DOWNSTREAM else walk.outputs
         via = {v for root in near[job] for v in walk.via.get(root, ()) if v != job}
         owners = _owner_names(self._book.get(_job_owners(row)))
-        return Item(
+        return ImpactItem(
             self._ids[job], "JOB", row.namespace, row.name, None, distance,
             DIRECT if DIRECT in led else INDIRECT, sorted(self._ids[v] for v in via), owners,
             self._job_tags.get(job, []), *_last(self._runs.get(job)),
@@ -257,7 +240,7 @@ class _Teller:
 
     def _dataset(
         self, root: int, field: str | None, distance: int, kind: str, via: set[int]
-    ) -> Item:
+    ) -> ImpactItem:
         row = self._rows[root]
         name = self._names[root]
         runs = [self._runs[job] for job in via if job in self._runs]
@@ -266,7 +249,7 @@ class _Teller:
         node_id = str(name) if field is None else str(FieldName(*name, field))
         kind_of_node = "DATASET" if field is None else "DATASET_FIELD"
         leads = sorted(self._ids[job] for job in via if job in self._ids)
-        return Item(
+        return ImpactItem(
             node_id, kind_of_node, name.namespace, name.name, field, distance, kind, leads,
             _owner_names(facets), self._tags.of(root, field or ""), *_last(last),
         )  # fmt: skip

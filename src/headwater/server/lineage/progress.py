@@ -4,11 +4,10 @@ The work is bounded: of a long run the latest events are looked at, and of many 
 """
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any
 
-from msgspec import Struct
-
+from headwater.api.datasets import Snapshot
+from headwater.api.runs import ProgressPoint
 from headwater.openlineage.facets import ProgressFacet
 from headwater.server.lineage.run_lineage import progress_facets
 from headwater.server.lineage.view import StoreView, moment, uuid_text
@@ -19,34 +18,17 @@ _POINTS = 300
 _SNAPSHOTS = 50
 
 
-class Point(Struct, rename="camel", gc=False):
-    """How fast a run was at a moment, and how far behind."""
-
-    at: datetime
-    rows: int
-    rows_per_second: float | None
-    lag_rows: float | None
-
-
-class Snapshot(Struct, rename="camel", gc=False):
-    """A snapshot of a table, and the run that left it; None for a run that is not told."""
-
-    id: str
-    at: datetime
-    run_id: str | None
-
-
-def points(view: StoreView, run: int) -> list[Point]:
+def points(view: StoreView, run: int) -> list[ProgressPoint]:
     """The progress of a run over time, oldest first."""
     rows = _latest(view, run, _LATEST)
     step = -(-len(rows) // _POINTS) if rows else 1
     return [_point(time, facet) for time, facet in _progress(view, rows[::step][::-1])]
 
 
-def _point(time: int, facet: ProgressFacet) -> Point:
+def _point(time: int, facet: ProgressFacet) -> ProgressPoint:
     rate = facet.processed_rows_per_second
     lags = [source.lag for source in facet.sources or () if source.lag is not None]
-    return Point(
+    return ProgressPoint(
         moment(time),
         facet.rows,
         facet.input_rows_per_second if rate is None else rate,

@@ -5,11 +5,11 @@ that tells the snapshot it read is known to have read them or not; of other runs
 tells. What is not exact may hold more than the records, never less.
 """
 
-from datetime import datetime
 from typing import NamedTuple
 
 from msgspec import Struct
 
+from headwater.api.records import ReachedInput, ReachedJob, ReachedOutput, ReachedRun
 from headwater.openlineage.names import DatasetName, JobName
 from headwater.server.lineage.commits import Committed, Records, committed, snapshots_since
 from headwater.server.lineage.jobs import job_names
@@ -29,51 +29,6 @@ _EVENTS = "its reports tell the offsets of several commits together"
 _FUNCTION = "it writes tables and reports no snapshots: later ones may hold the records as well"
 _SEVERAL = "it writes several tables, and does not report which snapshots are of which"
 _TIME = "which records it read is not reported: it ran after they had been written"
-
-
-class ReachedRun(Struct, rename="camel", gc=False):
-    """A run that read the records, or may have."""
-
-    run_id: str
-    state: str
-    since: datetime
-    first_batch: int | None
-    last_batch: int | None
-    exact: bool
-    reason: str | None
-
-
-class ReachedInput(Struct, rename="camel", gc=False):
-    """A dataset by which the records reached a job."""
-
-    node_id: str
-    namespace: str
-    name: str
-
-
-class ReachedOutput(Struct, rename="camel", gc=False):
-    """A dataset that holds the records or what was computed from them, since when."""
-
-    node_id: str
-    namespace: str
-    name: str
-    since: datetime
-    snapshots: list[str]
-    snapshot_count: int
-
-
-class ReachedJob(Struct, rename="camel", gc=False):
-    """A job whose runs read the records, in the order in which to run things again."""
-
-    node_id: str
-    namespace: str
-    name: str
-    step: int
-    exact: bool
-    run_count: int
-    runs: list[ReachedRun]
-    inputs: list[ReachedInput]
-    outputs: list[ReachedOutput]
 
 
 class Reached(NamedTuple):

@@ -6,11 +6,9 @@ files and before topics; then what is in use comes before what is not, and what 
 before what has fewer. The others are listed.
 """
 
-from datetime import datetime
 from typing import NamedTuple
 
-from msgspec import Struct
-
+from headwater.api.search import Meant, Resolution
 from headwater.openlineage.kinds import DatasetKind
 from headwater.openlineage.names import NodeId, NodeKind
 from headwater.server.lineage.candidates import Candidate, Level, Lookup, Shown
@@ -39,28 +37,6 @@ _KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 _OF_NODE = {NodeKind.JOB: "JOB", NodeKind.DATASET: "DATASET", NodeKind.FIELD: "COLUMN"}
 _ORDER = {"DATASET": 0, "JOB": 1, "COLUMN": 2}
-
-
-class Meant(Struct, rename="camel", gc=False):
-    """A job, dataset, column or run; `label` is the shortest name that means only this."""
-
-    type: str
-    kind: str
-    node_id: str
-    name: str
-    namespace: str
-    field: str | None
-    updated_at: datetime | None
-    label: str
-
-
-class Resolution(Struct, rename="camel", gc=False):
-    """What a name means, and what else it could mean; no node where nobody could tell."""
-
-    node: Meant | None
-    others: list[Meant]
-    total: int
-    suggestions: list[str]
 
 
 class _Question(NamedTuple):

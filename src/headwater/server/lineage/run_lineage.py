@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
+from headwater.api.base import Name
+from headwater.api.datasets import SnapshotOffsets
+from headwater.api.runs import AdjacentRun, Offsets, Run, RunLineage, RunSide
 from headwater.openlineage.facets import CommitProgress, ProgressFacet, positions
 from headwater.openlineage.names import DatasetName
 from headwater.openlineage.times import FOREVER
@@ -21,9 +24,6 @@ from headwater.server.store.tables import INPUT, OUTPUT
 
 _MOST = 5000  # events of a run that are looked through, and runs that are listed
 _PAGE = 200
-
-Range = dict[str, int | None]
-Offsets = dict[str, dict[str, Range]]  # topic → partition → from and to
 
 
 class _Facets(Struct, rename={"progress": "headwater_progress"}):
@@ -41,30 +41,25 @@ class _Body(Struct):
 _decode = msgspec.json.Decoder(_Body).decode
 
 
-def run_lineage(view: StoreView, row: RunRow) -> dict[str, Any]:
+def run_lineage(view: StoreView, row: RunRow, run: Run) -> RunLineage:
     """The datasets of a run, and the runs on both sides of it."""
     ios = ios_of(view, io_rows(view, [row.id]))
     told = [*_told(view, row.id)]
     offsets = _whole(told)
     snapshots = [*dict.fromkeys(s for one in told for s in one.snapshots or ())]
     inputs, outputs = ios.get((row.id, INPUT), []), ios.get((row.id, OUTPUT), [])
-    return {
-        "inputs": [_dataset(io, offsets, []) for io in inputs],
-        "outputs": [
-            _dataset(io, {}, [] if io.name[0].startswith("kafka:") else snapshots) for io in outputs
-        ],
-        "upstreamRuns": _beside(view, row, [io.dataset for io in inputs], OUTPUT),
-        "downstreamRuns": _beside(view, row, [io.dataset for io in outputs], INPUT),
-    }
+    return RunLineage(
+        run,
+        [_dataset(io, offsets, []) for io in inputs],
+        [_dataset(io, {}, [] if io.name[0].startswith("kafka:") else snapshots) for io in outputs],
+        _beside(view, row, [io.dataset for io in inputs], OUTPUT),
+        _beside(view, row, [io.dataset for io in outputs], INPUT),
+    )
 
 
-def _dataset(io: Any, offsets: Offsets, snapshots: list[str]) -> dict[str, Any]:
-    return {
-        "nodeId": str(DatasetName(*io.name)),
-        "version": uuid_text(io.version) if io.version else None,
-        "offsets": offsets.get(io.name[1]),
-        "snapshots": snapshots,
-    }
+def _dataset(io: Any, offsets: Offsets, snapshots: list[str]) -> RunSide:
+    version = uuid_text(io.version) if io.version else None
+    return RunSide(str(DatasetName(*io.name)), version, offsets.get(io.name[1]), snapshots)
 
 
 class MadeBy(NamedTuple):
@@ -100,7 +95,7 @@ def made_by(view: StoreView, dataset: int, snapshot: str) -> MadeBy | None:
     return MadeBy(run, uuid, time, facet, commit)
 
 
-def snapshot_offsets(view: StoreView, dataset: int, snapshot: str) -> dict[str, Any] | None:
+def snapshot_offsets(view: StoreView, dataset: int, snapshot: str) -> SnapshotOffsets | None:
     """The Kafka offsets that went into a snapshot; None where no event tells of it.
 
     An event may tell of several snapshots, and not of the commits that made them: then the offsets
@@ -110,15 +105,15 @@ def snapshot_offsets(view: StoreView, dataset: int, snapshot: str) -> dict[str, 
     if found is None:
         return None
     commit = found.commit
-    return {
-        "snapshot": snapshot,
-        "runId": uuid_text(found.uuid),
-        "at": moment(found.time),
-        "snapshots": [snapshot] if commit else found.facet.snapshots or [],
-        "offsets": found.offsets,
-        "batch": commit.batch if commit else None,
-        "sequence": commit.sequence if commit else None,
-    }
+    return SnapshotOffsets(
+        snapshot,
+        uuid_text(found.uuid),
+        moment(found.time),
+        [snapshot] if commit else found.facet.snapshots or [],
+        found.offsets,
+        commit.batch if commit else None,
+        commit.sequence if commit else None,
+    )
 
 
 def _committed(commit: CommitProgress) -> Offsets:
@@ -186,7 +181,7 @@ def extents(facet: ProgressFacet) -> dict[tuple[str, str], tuple[int, int]]:
     return found
 
 
-def _beside(view: StoreView, row: RunRow, roots: list[int], io: int) -> list[dict[str, Any]]:
+def _beside(view: StoreView, row: RunRow, roots: list[int], io: int) -> list[AdjacentRun]:
     """Runs that wrote what this one read, or read what it wrote, while both were at it."""
     begun, ended = row.created_at, row.ended_at if row.ended_at is not None else FOREVER
     found: dict[tuple[int, int], tuple[Any, ...]] = {}
@@ -206,11 +201,7 @@ def _beside(view: StoreView, row: RunRow, roots: list[int], io: int) -> list[dic
     ordered = sorted(found.values(), key=lambda one: (one[5], one[1]))
     names = view.names.of(one[4] for one in ordered)
     return [
-        {
-            "runId": uuid_text(uuid),
-            "job": {"namespace": space, "name": name},
-            "via": str(names[root]),
-        }
+        AdjacentRun(uuid_text(uuid), Name(space, name), str(names[root]))
         for _, uuid, space, name, root, _ in ordered
     ]
 

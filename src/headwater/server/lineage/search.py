@@ -1,11 +1,9 @@
 """Finds jobs, datasets, columns and runs by a part of their name."""
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any, NamedTuple
 
-from msgspec import Struct
-
+from headwater.api.search import SearchResult
 from headwater.openlineage.names import DatasetName, FieldName, JobName
 from headwater.server.lineage.matching import DATASETS, FIELDS, JOBS, Match, matches, near_matches
 from headwater.server.lineage.runs import LISTED
@@ -16,18 +14,6 @@ TYPES = ("job", "dataset", "column", "run")
 _MOST = 1000  # names that are looked through
 _FEW = 5  # things, below which misspelt ones are looked for too
 MORE = 4  # times as many names are read as are shown: some are hidden, or other names
-
-
-class FoundThing(Struct, rename="camel", gc=False):
-    """A job, dataset, column or run that was searched for; `name` is a run's job."""
-
-    type: str
-    node_id: str
-    name: str
-    namespace: str
-    field: str | None
-    updated_at: datetime
-    state: str | None
 
 
 class Wanted(NamedTuple):
@@ -110,13 +96,13 @@ def unlisted(view: StoreView, names: list[int], wanted: Wanted, limit: int) -> l
     return [(*known[root], name, ids[name], root) for root, name in columns if root in known]
 
 
-_Ranked = tuple[tuple[Any, ...], FoundThing]
+_Ranked = tuple[tuple[Any, ...], SearchResult]
 _Find = Callable[[StoreView, str, str, int], list[Match]]
 
 
 def search_all(
     view: StoreView, text: str, types: list[str], namespace: str | None, limit: int
-) -> list[FoundThing]:
+) -> list[SearchResult]:
     """Jobs, datasets, columns and runs, best first: by name, by its beginning, misspelt last."""
     found = _all(view, text, types, namespace, limit, matches)
     if "run" in types:
@@ -156,7 +142,7 @@ def _things(
     best: dict[str, _Ranked] = {}  # a dataset may match by several of its names
     for space, told, updated, number, _ in rows:
         id_ = str(name(space, told))
-        found = FoundThing(kind, id_, told, space, None, moment(updated), None)
+        found = SearchResult(kind, told, moment(updated), space, id_, None, None)
         ranked = (_rank(ranks[number], updated, kind), found)
         best[id_] = min(ranked, best.get(id_, ranked), key=lambda one: one[0])
     return [*best.values()]
@@ -181,9 +167,9 @@ def _columns(
         found += [
             (
                 _rank(ranks[number], updated, "COLUMN"),
-                FoundThing(
-                    "COLUMN", str(FieldName(space, dataset, field)), dataset, space, field,
-                    moment(updated), None,
+                SearchResult(
+                    "COLUMN", dataset, moment(updated), space,
+                    str(FieldName(space, dataset, field)), field, None,
                 ),
             )
             for space, dataset, updated, field, number, _ in shown(view, rows, namespace)
@@ -210,13 +196,15 @@ def _runs(view: StoreView, text: str, namespace: str | None, limit: int) -> list
     return [
         (
             (exact, 0.0, 36, False, -updated, name),
-            FoundThing("RUN", f"run:{uuid_text(uuid)}", name, space, None, moment(updated), state),
+            SearchResult(
+                "RUN", name, moment(updated), space, f"run:{uuid_text(uuid)}", None, state
+            ),
         )
         for uuid, space, name, updated, state in rows
     ]
 
 
-def _add_states(view: StoreView, things: list[FoundThing]) -> None:
+def _add_states(view: StoreView, things: list[SearchResult]) -> None:
     """Tell the state of each job's last run."""
     jobs = [thing for thing in things if thing.type == "JOB"]
     if not jobs:

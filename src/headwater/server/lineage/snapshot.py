@@ -1,8 +1,9 @@
 """A part of the graph at one moment, in the terms in which two moments are compared."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from headwater.api.graph import Transformation
 from headwater.openlineage.names import DatasetName, FieldName, JobName, NodeId
 from headwater.server.lineage.columns import ColumnWalk
 from headwater.server.lineage.jobs import job_names
@@ -34,7 +35,7 @@ class ColumnValidity(NamedTuple):
     """A column edge with what happens on it, and since when just that."""
 
     validity: Validity
-    steps: list[dict[str, Any]]
+    steps: list[Transformation]
     told: Validity
 
 

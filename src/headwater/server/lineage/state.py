@@ -4,10 +4,11 @@ The watermark of a micro-batch comes from the records of the batches before it. 
 before a time, these had no record that counts from that time on.
 """
 
+from headwater.api.runs import Offsets
 from headwater.openlineage.facets import ProgressFacet
 from headwater.openlineage.times import parse_moment
 from headwater.server.lineage.commits import reports_since
-from headwater.server.lineage.run_lineage import Offsets, extents
+from headwater.server.lineage.run_lineage import extents
 from headwater.server.lineage.view import StoreView
 from headwater.server.store.rows import RunRow
 

@@ -1,11 +1,9 @@
 """What happened to a column on its way, in the words of answers."""
 
 from collections.abc import Iterable
-from typing import Any
 
+from headwater.api.graph import Transformation
 from headwater.server.store.contents import Input, Output
-
-_KEYS = ("type", "subtype", "description", "masking")
 
 
 def told_type(output: Output, given: Input) -> tuple[str | None, str | None]:
@@ -23,11 +21,11 @@ def step_type(given: Input) -> tuple[str | None, str | None]:
     return text or None, subtype or kind
 
 
-def told_steps(inputs: Iterable[Input]) -> list[dict[str, Any]]:
+def told_steps(inputs: Iterable[Input]) -> list[Transformation]:
     """Every step of some inputs as OpenLineage writes it, once."""
     steps = dict.fromkeys(
         (kind, subtype, text or "", bool(masking))
         for given in inputs
         for kind, subtype, text, masking in given.steps
     )
-    return [dict(zip(_KEYS, step, strict=True)) for step in steps]
+    return [Transformation(*step) for step in steps]

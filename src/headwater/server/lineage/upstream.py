@@ -1,20 +1,20 @@
 """Follows runs to the runs that wrote what they read."""
 
-from datetime import datetime
 from typing import Any
 
+from headwater.api.runs import UpstreamInput, UpstreamJob, UpstreamRun, UpstreamState
 from headwater.server.lineage.run_io import io_rows, ios_of
 from headwater.server.lineage.view import StoreView, maybe_moment, uuid_text
 from headwater.server.store.tables import INPUT
 
 
-def runs_upstream(view: StoreView, uuid: bytes, depth: int) -> list[dict[str, Any]] | None:
+def runs_upstream(view: StoreView, uuid: bytes, depth: int) -> list[UpstreamRun] | None:
     """The run and those before it, nearest first; None where there is no such run."""
     rows = view.session.all("SELECT id FROM run WHERE uuid = ?", uuid)
     if not rows:
         return None
     level, seen = [rows[0][0]], {rows[0][0]}
-    told: list[dict[str, Any]] = []
+    told: list[UpstreamRun] = []
     for _ in range(depth + 1):
         ios = ios_of(view, io_rows(view, level))
         versions = {i.version for run in level for i in ios.get((run, INPUT), ()) if i.version}
@@ -48,25 +48,18 @@ def _writers(view: StoreView, versions: set[bytes]) -> dict[bytes, tuple[int, by
     return found
 
 
-def _tell(row: Any, inputs: list[Any], writers: dict[bytes, tuple[int, bytes]]) -> dict[str, Any]:
+def _tell(row: Any, inputs: list[Any], writers: dict[bytes, tuple[int, bytes]]) -> UpstreamRun:
     _, uuid, namespace, name, version, started, ended, state = row
-    times: tuple[datetime | None, datetime | None] = (maybe_moment(started), maybe_moment(ended))
-    return {
-        "job": {
-            "namespace": namespace,
-            "name": name,
-            "version": uuid_text(version) if version else None,
-        },
-        "run": {"id": uuid_text(uuid), "start": times[0], "end": times[1], "status": state},
-        "inputs": [
-            {
-                "namespace": io.name[0],
-                "name": io.name[1],
-                "version": uuid_text(io.version) if io.version else None,
-                "producedByRunId": (
-                    uuid_text(writers[io.version][1]) if io.version in writers else None
-                ),
-            }
+    return UpstreamRun(
+        UpstreamJob(namespace, name, uuid_text(version) if version else None),
+        UpstreamState(uuid_text(uuid), maybe_moment(started), maybe_moment(ended), state),
+        [
+            UpstreamInput(
+                io.name[0],
+                io.name[1],
+                uuid_text(io.version) if io.version else None,
+                uuid_text(writers[io.version][1]) if io.version in writers else None,
+            )
             for io in inputs
         ],
-    }
+    )

@@ -1,42 +1,15 @@
 """Tables of a warehouse: datasets with a catalog's name, or with snapshots that runs told of."""
 
-from datetime import datetime
 from typing import Any
 
-from msgspec import Struct
-
+from headwater.api.base import Name
+from headwater.api.datasets import Snapshot, WarehouseTable
 from headwater.server.lineage.run_lineage import progress_facets
 from headwater.server.lineage.view import StoreView, moment, uuid_text
 from headwater.server.store.tables import OUTPUT
 
 _STORES = ("s3://", "gs://", "abfs", "wasb", "oss://", "hdfs://", "file")
 _MOST = 500
-
-
-class LastSnapshot(Struct, rename="camel", gc=False):
-    """The newest snapshot that was told of, when, and by which run."""
-
-    id: str
-    at: datetime
-    run_id: str
-
-
-class TableName(Struct, frozen=True, gc=False):
-    """Another name of a table."""
-
-    namespace: str
-    name: str
-
-
-class WarehouseTable(Struct, rename="camel"):
-    """A table: where it lies, what else it is called, and what was committed to it."""
-
-    namespace: str
-    name: str
-    aliases: list[TableName]
-    updated_at: datetime
-    snapshots: int
-    last: LastSnapshot | None
 
 
 def tables(view: StoreView) -> list[WarehouseTable]:
@@ -48,11 +21,9 @@ def tables(view: StoreView) -> list[WarehouseTable]:
     return found[:_MOST]
 
 
-def _table(
-    rows: list[Any], counts: dict[int, int], newest: dict[int, LastSnapshot]
-) -> WarehouseTable:
+def _table(rows: list[Any], counts: dict[int, int], newest: dict[int, Snapshot]) -> WarehouseTable:
     shown = next(row for row in rows if row[0] == row[1])
-    aliases = [TableName(namespace, name) for root, id_, namespace, name, _ in rows if id_ != root]
+    aliases = [Name(namespace, name) for root, id_, namespace, name, _ in rows if id_ != root]
     root, _, namespace, name, updated = shown
     return WarehouseTable(
         namespace, name, aliases, moment(updated), counts.get(root, 0), newest.get(root)
@@ -78,7 +49,7 @@ def _named(view: StoreView, roots: list[int]) -> dict[int, list[Any]]:
     }
 
 
-def _snapshots(view: StoreView) -> tuple[dict[int, int], dict[int, LastSnapshot]]:
+def _snapshots(view: StoreView) -> tuple[dict[int, int], dict[int, Snapshot]]:
     """How many snapshots each dataset was told to have, and the newest of them."""
     rows = view.session.all(
         "SELECT d.root, s.run, s.seq, s.number, e.time, r.uuid FROM "
@@ -89,10 +60,10 @@ def _snapshots(view: StoreView) -> tuple[dict[int, int], dict[int, LastSnapshot]
     )  # fmt: skip
     facets = progress_facets(view, [*dict.fromkeys(row[2] for row in rows)])
     counts: dict[int, int] = {}
-    newest: dict[int, LastSnapshot] = {}
+    newest: dict[int, Snapshot] = {}
     for root, _, seq, number, time, uuid in rows:
         counts[root] = counts.get(root, 0) + number
         facet = facets.get(seq)
         if facet is not None and facet.snapshots:
-            newest[root] = LastSnapshot(facet.snapshots[-1], moment(time), uuid_text(uuid))
+            newest[root] = Snapshot(facet.snapshots[-1], moment(time), uuid_text(uuid))
     return counts, newest

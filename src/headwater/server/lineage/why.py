@@ -4,11 +4,10 @@ The run that made a snapshot tells its micro-batch and offsets, or the versions 
 it read. What is behind such a table is every commit into it until then: a superset.
 """
 
-from datetime import datetime
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from msgspec import Struct
-
+from headwater.api.records import VersionRead, Write
+from headwater.api.runs import Offsets
 from headwater.openlineage.facets import ProgressFacet
 from headwater.openlineage.names import DatasetName, JobName
 from headwater.server.lineage.jobs import job_names
@@ -16,7 +15,6 @@ from headwater.server.lineage.read_versions import versions_told
 from headwater.server.lineage.run_io import dataset_names
 from headwater.server.lineage.run_lineage import (
     MadeBy,
-    Offsets,
     extents,
     made_by,
     progress_facets,
@@ -34,33 +32,6 @@ _REPORTS = 20  # of a run, of which one tells its positions
 _STATE = "it keeps state: the row may hold records of earlier batches as well"
 _EVENTS = "its report tells the offsets of several commits together"
 _BEFORE = "of all that was written before the table was read"
-
-
-class VersionRead(Struct, rename="camel", gc=False):
-    """A dataset that a run read, with the snapshot if the run told it."""
-
-    node_id: str
-    namespace: str
-    name: str
-    snapshot: str | None
-
-
-class Write(Struct, rename="camel", gc=False):
-    """A run that wrote into a table what a row came from; named by its job."""
-
-    node_id: str
-    namespace: str
-    name: str
-    run_id: str
-    state: str
-    at: datetime
-    batch: int | None
-    output: VersionRead
-    offsets: Offsets  # an unknown start is the beginning of the partition
-    inputs: list[VersionRead]
-    exact: bool
-    reason: str | None
-    stateful: bool = False  # whether it keeps state: then the offsets begin where that may
 
 
 class Why(NamedTuple):
@@ -189,7 +160,7 @@ class _Walk:
 
 def _offsets(view: StoreView, run: RunRow, until: int) -> Offsets:
     """From where to where a run had read its topics until a time."""
-    ends = (
+    ends: tuple[tuple[Literal["from", "to"], str, int], ...] = (
         ("from", "time >= ? ORDER BY time, seq", run.created_at),
         ("to", "time <= ? ORDER BY time DESC, seq DESC", until),
     )

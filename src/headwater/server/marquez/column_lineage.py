@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw
 
+from headwater.api.datasets import ColumnLineage, InputField
 from headwater.server.lineage.encoding import encode_answer
 from headwater.server.lineage.mappings import datasets_read
 from headwater.server.lineage.schemas import Unlisted, schema_ids, unlisted_columns
 from headwater.server.lineage.view import IndexedMapping, StoreView
-from headwater.server.marquez.responses import ColumnLineage, InputFieldOf
 
 _KEPT = 65_536  # bytes of one dataset's columns that are kept at hand
 
@@ -42,7 +42,7 @@ class _Writer(NamedTuple):
     sources: tuple[tuple[int, _Source], ...]
 
 
-def column_lineage(view: StoreView, roots: list[int], schemas: dict[int, int]) -> dict[int, Raw]:
+def column_lineage(view: StoreView, roots: list[int], schemas: dict[int, int]) -> dict[int, Any]:
     """The inputs of the columns of datasets whose schemas are given, in JSON."""
     rows = view.session.all(
         "SELECT d.root, m.mapping, j.name, m.since, d.name, m.job FROM dataset d "
@@ -142,7 +142,7 @@ def _written(
                 column = ColumnLineage(output.field, [], output.description, output.type)
                 found[output.field] = column
             given = [
-                InputFieldOf(*source[:2], i.field, output.description, output.type)
+                InputField(*source[:2], i.field, output.description, output.type)
                 for i in output.inputs
                 if (source := sources.get(i.dataset)) is not None
                 and (source[2] is None or i.field in source[2])

@@ -2,13 +2,15 @@
 
 from typing import Any, NamedTuple
 
+from headwater.api.base import Name
+from headwater.api.datasets import DatasetVersion
+from headwater.api.runs import Run
 from headwater.server.lineage.datasets import UNTAGGED, Tags, rows_of
 from headwater.server.lineage.facets import FacetBook, dataset_facets
 from headwater.server.lineage.run_io import first_read
 from headwater.server.lineage.runs import LISTED
 from headwater.server.lineage.schemas import schema_ids
 from headwater.server.lineage.view import StoreView, moment, uuid_text
-from headwater.server.marquez.responses import DatasetVersion, Name, Run
 from headwater.server.marquez.runs import RunWriter
 from headwater.server.marquez.version_reads import VersionReads
 from headwater.server.store.rows import RunIoRow, RunRow

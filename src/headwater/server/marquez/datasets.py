@@ -1,9 +1,11 @@
 """Datasets with everything known of them."""
 
 from collections.abc import Iterable
+from typing import Any
 
-from msgspec import Raw
-
+from headwater.api.base import Name
+from headwater.api.datasets import Dataset
+from headwater.api.graph import DatasetData
 from headwater.openlineage.facets import Facets
 from headwater.openlineage.quality import ASSERTIONS
 from headwater.server.lineage.datasets import Row, Tags, rows_of
@@ -13,7 +15,6 @@ from headwater.server.lineage.schemas import schema_ids, unlisted_columns
 from headwater.server.lineage.view import Schema, StoreView, moment, uuid_text
 from headwater.server.marquez.column_lineage import column_lineage
 from headwater.server.marquez.quality import DatasetChecks
-from headwater.server.marquez.responses import Dataset, DatasetData, Name
 
 
 def dataset_node(
@@ -21,8 +22,9 @@ def dataset_node(
 ) -> DatasetData:
     """A dataset as a node of a graph."""
     return DatasetData(
-        Name(row.namespace, row.name), "DB_TABLE", row.name, row.name, moment(row.created_at),
-        moment(row.updated_at), row.namespace, row.source, tags.fields(row.id, schema, unlisted),
+        Name(row.namespace, row.name), "DB_TABLE", row.name, row.name, row.namespace,
+        moment(row.created_at), moment(row.updated_at), row.source,
+        tags.fields(row.id, schema, unlisted),
         tags.of(row.id) if with_tags else [], None, row.description, row.lifecycle,
     )  # fmt: skip
 
@@ -51,9 +53,9 @@ def datasets(view: StoreView, roots: list[int]) -> list[Dataset]:
 def _dataset(
     row: Row,
     version: bytes | None,
-    fields: Raw,
+    fields: Any,
     tags: Tags,
-    columns: Raw | None,
+    columns: Any,
     facets: Facets,
 ) -> Dataset:
     return Dataset(

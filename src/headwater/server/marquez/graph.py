@@ -2,11 +2,11 @@
 
 from typing import Any, NamedTuple
 
+from headwater.api.graph import Graph
 from headwater.server.lineage.runs import at_moment, latest_rows
 from headwater.server.lineage.view import StoreView
 from headwater.server.lineage.walk import Walk
 from headwater.server.marquez.nodes import write_nodes
-from headwater.server.marquez.responses import Graph
 from headwater.server.store.rows import RunRow
 
 _PARENT = RunRow.__struct_fields__.index("parent")

@@ -2,12 +2,15 @@
 
 from typing import Any
 
+from headwater.api.base import Name, VersionedName
+from headwater.api.graph import JobData
+from headwater.api.jobs import Job, JobVersion
+from headwater.api.runs import Run
 from headwater.server.lineage.facets import FacetBook, job_facets
 from headwater.server.lineage.jobs import JobRowShown, job_rows, job_tags
 from headwater.server.lineage.matching import LIKE, containing
 from headwater.server.lineage.runs import LATEST, LISTED, latest_runs
 from headwater.server.lineage.view import StoreView, moment, uuid_text
-from headwater.server.marquez.responses import Job, JobData, JobVersion, Name, Run, VersionedName
 from headwater.server.marquez.runs import RunWriter, empty_version
 from headwater.server.store.apply_runs import DECLARATION
 from headwater.server.store.rows import RunRow
@@ -40,9 +43,9 @@ def edge_names(view: StoreView, jobs: list[int]) -> Edges:
 def job_node(row: JobRowShown, inputs: list[Name], outputs: list[Name], run: Run | None) -> JobData:
     """A job as a node of a graph."""
     return JobData(
-        Name(row.namespace, row.name), row.type, row.name, row.simple_name,
+        Name(row.namespace, row.name), row.type, row.name, row.simple_name, row.namespace,
         row.parent[1] if row.parent else None, row.parent_uuid, run.id if run else None,
-        moment(row.created_at), moment(row.updated_at), row.namespace, inputs, outputs,
+        moment(row.created_at), moment(row.updated_at), inputs, outputs,
         row.location, row.description, run,
     )  # fmt: skip
 

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from msgspec import Struct
-
+from headwater.api.base import Name
+from headwater.api.graph import DatasetData
+from headwater.api.runs import ListedRun
 from headwater.server.lineage import datasets
 from headwater.server.lineage.jobs import job_names
 from headwater.server.lineage.matching import LIKE, containing
@@ -11,17 +12,8 @@ from headwater.server.lineage.runs import LISTED
 from headwater.server.lineage.schemas import schemas_of, unlisted_columns
 from headwater.server.lineage.view import StoreView
 from headwater.server.marquez.datasets import dataset_node
-from headwater.server.marquez.responses import DatasetData, Name, Run
 from headwater.server.marquez.runs import RunWriter
 from headwater.server.store.rows import RunRow
-
-
-class ListedRun(Struct, gc=False):
-    """A run, the job it is one of, and its tags."""
-
-    job: Name
-    run: Run
-    tags: list[str]
 
 
 def list_runs(

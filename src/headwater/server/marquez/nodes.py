@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw
 
+from headwater.api.base import Name
+from headwater.api.graph import DatasetData, DatasetNode, Edge, JobNode
 from headwater.openlineage.names import dataset_id, job_id
 from headwater.openlineage.times import FOREVER
 from headwater.server.lineage import datasets, jobs
@@ -21,7 +23,6 @@ from headwater.server.lineage.view import StoreView, moment
 from headwater.server.lineage.walk import EdgeKey, Walk
 from headwater.server.marquez.datasets import dataset_node
 from headwater.server.marquez.jobs import job_node
-from headwater.server.marquez.responses import DatasetData, DatedEdge, Edge, Name, Node
 from headwater.server.marquez.runs import RunWriter
 from headwater.server.store.rows import RunRow
 from headwater.server.store.tables import INPUT, OUTPUT
@@ -55,7 +56,7 @@ class _Job(NamedTuple):
 def write_nodes(
     view: StoreView, walk: Walk, latest: dict[int, _Row],
     *, with_tags: bool, brief: bool = False, dated: bool = False,
-) -> list[Node]:  # fmt: skip
+) -> list[DatasetNode | JobNode]:  # fmt: skip
     """The nodes of the jobs and datasets of a walk, sorted by id.
 
     Brief, they have edges as ever, but no columns and no versions of what a run read and wrote.
@@ -78,7 +79,7 @@ def write_nodes(
     edge = _dated_edges(walk) if dated else None
     into: dict[int, list[Edge]] = {root: [] for root in ids}
     out: dict[int, list[Edge]] = {root: [] for root in ids}
-    nodes = []
+    nodes = list[DatasetNode | JobNode]()
     # A job told in brief is told as one that reads and writes nothing.
     shown = [job._replace(inputs=(), outputs=()) for job in found] if brief else found
     for job, data in zip(found, _job_data(view, shown, names), strict=True):
@@ -93,8 +94,8 @@ def write_nodes(
             out[root].append(read)
         for root, written in zip(job.outputs, writes, strict=True):
             into[root].append(written)
-        nodes.append(Node(node_id, "JOB", data, reads, writes))
-    nodes += [Node(ids[root], "DATASET", told[root], into[root], out[root]) for root in ids]
+        nodes.append(JobNode(node_id, data, reads, writes))
+    nodes += [DatasetNode(ids[root], told[root], into[root], out[root]) for root in ids]
     nodes.sort(key=lambda node: node.id)
     return nodes
 
@@ -105,9 +106,9 @@ def _dated_edges(walk: Walk) -> Callable[[str, str, EdgeKey], Edge]:
     def dated(origin: str, destination: str, key: EdgeKey) -> Edge:
         span = spans.get(key)
         if span is None:  # a child's, shown by its parent
-            return DatedEdge(origin, destination, None, None)
+            return Edge(origin, destination, None, None)
         last = None if span.until == FOREVER else moment(span.until)
-        return DatedEdge(origin, destination, moment(span.since), last)
+        return Edge(origin, destination, moment(span.since), last)
 
     return dated
 
@@ -119,7 +120,7 @@ def _by_run(rows: list[IoRow]) -> dict[int, list[IoRow]]:
     return found
 
 
-def _job_data(view: StoreView, found: list[_Job], names: dict[int, Name]) -> list[Raw]:
+def _job_data(view: StoreView, found: list[_Job], names: dict[int, Name]) -> list[Any]:
     """The data of jobs, in JSON; `names` has those of all their datasets."""
     kept = view.contents.nodes
     keys = [_key(view, job, names) for job in found]
@@ -177,7 +178,8 @@ def _dataset_data(
             missing.append(root)
         else:
             data[root] = known
-    view.budget.take_columns(sum(len(memoryview(known.fields)) for known in data.values()))
+    written: list[Any] = [known.fields for known in data.values()]
+    view.budget.take_columns(sum(len(memoryview(fields)) for fields in written))
     read = view.schemas({schemas[root] for root in missing if root in schemas})
     shown = datasets.shown_rows(view, {root: members[root] for root in missing})
     for root, row in shown.items():

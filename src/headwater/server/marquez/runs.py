@@ -5,6 +5,8 @@ from typing import Any
 
 import msgspec
 
+from headwater.api.base import VersionedName
+from headwater.api.runs import Run, RunDataset, RunTry
 from headwater.openlineage.lifecycle import state_of, tries_of
 from headwater.server.lineage.facets import (
     FacetBook,
@@ -16,7 +18,6 @@ from headwater.server.lineage.facets import (
 from headwater.server.lineage.jobs import job_names
 from headwater.server.lineage.run_io import Io, IoRow, io_rows, ios_of, versions_at
 from headwater.server.lineage.view import StoreView, maybe_moment, moment, uuid_text
-from headwater.server.marquez.responses import Run, RunDataset, RunTry, VersionedName
 from headwater.server.store.rows import RunRow, version_of
 from headwater.server.store.run_states import read_reports
 from headwater.server.store.tables import INPUT, OUTPUT

@@ -1,10 +1,10 @@
 """Finds jobs and datasets by a part of their name, as Marquez's search does; columns too."""
 
+from headwater.api.search import SearchResult
 from headwater.openlineage.names import DatasetName, FieldName, JobName
 from headwater.server.lineage.matching import FIELDS, matches
 from headwater.server.lineage.search import COLUMNS, MORE, NAMED, Wanted, narrowed, shown, unlisted
 from headwater.server.lineage.view import StoreView, moment
-from headwater.server.marquez.responses import SearchResult
 
 _MOST = 1000  # names that are looked through
 

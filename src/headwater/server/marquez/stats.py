@@ -1,8 +1,8 @@
 """How much there was, hour by hour or day by day."""
 
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Any
 
+from headwater.api.catalog import AssetCounts, EventCounts
 from headwater.server.lineage.view import StoreView
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -23,9 +23,7 @@ def _micros(when: datetime) -> int:
     return (when - _EPOCH) // timedelta(microseconds=1)
 
 
-def event_counts(
-    view: StoreView, spans: list[tuple[datetime, datetime]]
-) -> list[dict[str, Any]]:  # fmt: skip
+def event_counts(view: StoreView, spans: list[tuple[datetime, datetime]]) -> list[EventCounts]:
     """Run events of each kind in each interval."""
     counted = []
     for start, end in spans:
@@ -34,16 +32,8 @@ def event_counts(
             "GROUP BY type", _micros(start), _micros(end),
         )  # fmt: skip
         of: dict[str, int] = dict(rows)
-        counted.append(
-            {
-                "startInterval": start,
-                "endInterval": end,
-                "fail": of.get("FAIL", 0),
-                "start": of.get("START", 0),
-                "complete": of.get("COMPLETE", 0),
-                "abort": of.get("ABORT", 0),
-            }
-        )
+        counts = (of.get(kind, 0) for kind in ("FAIL", "START", "COMPLETE", "ABORT"))
+        counted.append(EventCounts(start, end, *counts))
     return counted
 
 
@@ -56,13 +46,9 @@ _COUNTED = {
 
 def asset_counts(
     view: StoreView, asset: str, spans: list[tuple[datetime, datetime]]
-) -> list[dict[str, Any]]:  # fmt: skip
+) -> list[AssetCounts]:
     """How many jobs, datasets or sources there were by the end of each interval."""
     return [
-        {
-            "startInterval": start,
-            "endInterval": end,
-            "count": view.session.all(_COUNTED[asset], _micros(end))[0][0],
-        }
+        AssetCounts(start, end, view.session.all(_COUNTED[asset], _micros(end))[0][0])
         for start, end in spans
     ]

@@ -7,9 +7,9 @@ import time
 import uuid
 from typing import Any
 
+from headwater.api.topics import TopicPartition
 from headwater.errors import KafkaExtraMissing, KafkaUnreachable, UnknownTopic
 from headwater.server.topics.kafka_clusters import KafkaCluster
-from headwater.server.topics.shapes import Partition
 
 _PATIENCE = 5.0  # seconds that a broker has to answer
 _LONGEST = 4.0  # seconds that reading messages may take, however many are wanted
@@ -33,7 +33,7 @@ class Broker:
         """
         return {name: len(one.partitions) for name, one in self._metadata().topics.items()}
 
-    def partitions(self, topics: dict[str, int]) -> dict[str, list[Partition]]:
+    def partitions(self, topics: dict[str, int]) -> dict[str, list[TopicPartition]]:
         """What each partition holds.
 
         Raises: KafkaUnreachable.
@@ -41,13 +41,13 @@ class Broker:
         spec = self._kafka.admin.OffsetSpec
         places = [(name, one) for name, count in topics.items() for one in range(count)]
         first, after = self._offsets(places, spec.earliest()), self._offsets(places, spec.latest())
-        found: dict[str, list[Partition]] = {name: [] for name in topics}
+        found: dict[str, list[TopicPartition]] = {name: [] for name in topics}
         for name, one in places:
             if (name, one) in first and (name, one) in after:
-                found[name].append(Partition(one, first[name, one], after[name, one]))
+                found[name].append(TopicPartition(one, first[name, one], after[name, one]))
         return found
 
-    def topic(self, name: str) -> list[Partition]:
+    def topic(self, name: str) -> list[TopicPartition]:
         """The partitions of one topic.
 
         Raises: KafkaUnreachable, UnknownTopic.
@@ -58,7 +58,7 @@ class Broker:
             raise UnknownTopic(name, self._cluster.name)
         return self.partitions({name: topics[name]})[name]
 
-    def last(self, topic: str, partitions: list[Partition], count: int) -> list[Any]:
+    def last(self, topic: str, partitions: list[TopicPartition], count: int) -> list[Any]:
         """The last messages of each partition, as the client's library has them.
 
         Raises: KafkaUnreachable.
@@ -74,7 +74,7 @@ class Broker:
         finally:
             consumer.close()
 
-    def at(self, topic: str, partition: Partition, offsets: list[int]) -> list[Any]:
+    def at(self, topic: str, partition: TopicPartition, offsets: list[int]) -> list[Any]:
         """The messages at some offsets of a partition, of those that are still there.
 
         Raises: KafkaUnreachable.

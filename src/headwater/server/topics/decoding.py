@@ -10,10 +10,10 @@ from uuid import UUID
 
 import msgspec
 
+from headwater.api.topics import MessagePart
 from headwater.errors import HeadwaterError
 from headwater.schemas.registry import HEADER, Registry, Schema, SchemaId
 from headwater.server.ingest.scrubbing import Scrubber
-from headwater.server.topics.shapes import Told
 
 _LONGEST = 20_000  # characters of one value that are shown
 _DECODED = 256_000  # bytes of a message that is decoded; of a longer one the beginning is shown
@@ -29,7 +29,7 @@ class Decoder:
         self._registry, self._scrubber = registry, scrubber
         self._schemas: dict[int, Schema] = {}
 
-    def told(self, raw: bytes | None) -> Told | None:
+    def told(self, raw: bytes | None) -> MessagePart | None:
         """What a key or a value says; nothing for none."""
         if raw is None:
             return None
@@ -51,29 +51,29 @@ class Decoder:
         }
         return dict(self._scrubber.value(texts))
 
-    def _read(self, raw: bytes) -> Told:
+    def _read(self, raw: bytes) -> MessagePart:
         if self._registry is not None and len(raw) >= HEADER and raw[0] == 0:
             number = int.from_bytes(raw[1:HEADER], "big")
             try:
                 return self._by_schema(raw, number)
             except ImportError:
-                return Told("hex", None, number, note=_MISSING)
+                return MessagePart("hex", None, number, note=_MISSING)
             except HeadwaterError as error:
-                return Told("hex", None, number, note=error.message)
+                return MessagePart("hex", None, number, note=error.message)
             except Exception as error:
                 # Each format's library has its own errors, and these bytes may be anything.
                 reason = f"It does not fit schema {number}: {type(error).__name__}: {error}"
-                return Told("hex", None, number, note=self._scrubber.text(reason)[:500])
+                return MessagePart("hex", None, number, note=self._scrubber.text(reason)[:500])
         return _plain(raw)
 
-    def _by_schema(self, raw: bytes, number: int) -> Told:
+    def _by_schema(self, raw: bytes, number: int) -> MessagePart:
         schema = self._schema(number)
         if schema is None:
             return _plain(raw)
         read = {"AVRO": _avro, "PROTOBUF": _protobuf, "JSON": _json}.get(schema.kind)
         if read is None:
-            return Told("hex", None, number, note=f"{schema.kind} is not known here")
-        return Told(schema.kind.lower(), _simple(read(raw, schema)), number)
+            return MessagePart("hex", None, number, note=f"{schema.kind} is not known here")
+        return MessagePart(schema.kind.lower(), _simple(read(raw, schema)), number)
 
     def _schema(self, number: int) -> Schema | None:
         found = self._schemas.get(number)
@@ -89,25 +89,29 @@ class Decoder:
         return raw[: _LONGEST // 2].hex(" ") if self._scrubber.text(text) == text else None
 
 
-def _begun(raw: bytes) -> Told:
+def _begun(raw: bytes) -> MessagePart:
     """The beginning of a message that is too long to be decoded."""
     told = _plain(raw[:_LONGEST])
     told.is_cut, told.note = True, f"Of {len(raw)} bytes only the first are shown"
     return told
 
 
-def _plain(raw: bytes) -> Told:
+def _plain(raw: bytes) -> MessagePart:
     try:
         text = raw.decode()
     except UnicodeDecodeError:
-        return Told("hex", None)
+        return MessagePart("hex", None)
     if any(character < " " and character not in "\t\r\n" for character in text):
-        return Told("hex", None)
+        return MessagePart("hex", None)
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
-        return Told("text", text)
-    return Told("json", _simple(found)) if isinstance(found, dict | list) else Told("text", text)
+        return MessagePart("text", text)
+    return (
+        MessagePart("json", _simple(found))
+        if isinstance(found, dict | list)
+        else MessagePart("text", text)
+    )
 
 
 def _avro(raw: bytes, schema: Schema) -> Any:
@@ -169,7 +173,7 @@ def _simple(value: Any, depth: int = 0) -> Any:
     return str(value) if isinstance(value, Decimal | UUID | timedelta) else value
 
 
-def _cut(told: Told) -> Told:
+def _cut(told: MessagePart) -> MessagePart:
     """A value that is not too long to be shown; a long one is the beginning of its text."""
     value = told.value
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()

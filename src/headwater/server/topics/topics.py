@@ -5,18 +5,18 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from headwater.api.topics import (
+    Message,
+    SubjectVersions,
+    Topic,
+    TopicCluster,
+    TopicPartition,
+)
 from headwater.errors import RegistryRefused, UnknownPipeline
 from headwater.openlineage.times import format_moment
 from headwater.server.ingest.scrubbing import Scrubber
 from headwater.server.topics.broker import Broker
 from headwater.server.topics.kafka_clusters import KafkaCluster
-from headwater.server.topics.shapes import (
-    ClusterShape,
-    Message,
-    Partition,
-    SubjectVersions,
-    TopicShape,
-)
 
 _AT_ONCE = 4  # who asks more waits: a broker that is away must not hold up the server
 _MOST = 200  # messages in one answer
@@ -43,14 +43,14 @@ class Topics:
         self._all = {cluster.name: _One(cluster, scrubber) for cluster in clusters}
         self._pool = ThreadPoolExecutor(_AT_ONCE, "topics")
 
-    def clusters(self) -> list[ClusterShape]:
+    def clusters(self) -> list[TopicCluster]:
         """The clusters, without the options that may hold secrets."""
         return [
-            ClusterShape(name, one.cluster.servers, one.schemas is not None)
+            TopicCluster(name, one.cluster.servers, one.schemas is not None)
             for name, one in self._all.items()
         ]
 
-    async def topics(self, cluster: str) -> tuple[list[TopicShape], str | None]:
+    async def topics(self, cluster: str) -> tuple[list[Topic], str | None]:
         """The topics of a cluster, and why there is nothing of the registry's, if so.
 
         Raises: UnknownPipeline, KafkaUnreachable.
@@ -59,7 +59,7 @@ class Topics:
 
     async def topic(
         self, cluster: str, name: str
-    ) -> tuple[list[Partition], list[SubjectVersions], str | None]:
+    ) -> tuple[list[TopicPartition], list[SubjectVersions], str | None]:
         """A topic's partitions and schemas.
 
         Raises: UnknownPipeline, UnknownTopic, KafkaUnreachable.
@@ -102,7 +102,7 @@ class Topics:
         return await asyncio.get_running_loop().run_in_executor(self._pool, work, *given)
 
 
-def _listed(one: _One) -> tuple[list[TopicShape], str | None]:
+def _listed(one: _One) -> tuple[list[Topic], str | None]:
     topics = one.broker.topics()
     held = one.broker.partitions(topics)
     problem, subjects = None, {}
@@ -112,7 +112,7 @@ def _listed(one: _One) -> tuple[list[TopicShape], str | None]:
         except RegistryRefused as error:
             problem = error.message
     found = [
-        TopicShape(
+        Topic(
             name,
             count,
             sum(part.next - part.first for part in held[name]),
@@ -124,7 +124,9 @@ def _listed(one: _One) -> tuple[list[TopicShape], str | None]:
     return found, problem
 
 
-def _described(one: _One, name: str) -> tuple[list[Partition], list[SubjectVersions], str | None]:
+def _described(
+    one: _One, name: str
+) -> tuple[list[TopicPartition], list[SubjectVersions], str | None]:
     partitions = one.broker.topic(name)
     if not one.schemas:
         return partitions, [], None

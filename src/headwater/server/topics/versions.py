@@ -6,10 +6,10 @@ from typing import Any
 
 import httpx
 
+from headwater.api.topics import SchemaField, SchemaVersion, Subject, SubjectVersions
 from headwater.capture.datasets.registry import parse
 from headwater.schemas.registry import Registry, Schema
 from headwater.server.topics.kafka_clusters import KafkaCluster
-from headwater.server.topics.shapes import Field, Subject, SubjectVersions, Version
 
 _PATIENCE = 5.0
 _MOST = 200  # subjects whose versions are counted for a list
@@ -62,23 +62,23 @@ def _names(topic: str) -> list[str]:
     return [f"{topic}-{side}" for side in _SIDES]
 
 
-def _version(number: int, schema: Schema) -> Version:
+def _version(number: int, schema: Schema) -> SchemaVersion:
     fields = [
         one for field in parse(schema.text, schema.kind) for one in _flat(field.name, field.type)
     ]
-    return Version(number, schema.id, schema.kind, _pretty(schema), fields)
+    return SchemaVersion(number, schema.id, schema.kind, _pretty(schema), fields)
 
 
-def _flat(name: str, kind: Any) -> list[Field]:
+def _flat(name: str, kind: Any) -> list[SchemaField]:
     """A field and those inside it, so that what changed inside is told too."""
     if not isinstance(kind, dict):
-        return [Field(name, str(kind or ""))]
+        return [SchemaField(name, str(kind or ""))]
     if kind.get("type") == "struct":
         inner = [one for f in kind["fields"] for one in _flat(f"{name}.{f['name']}", f["type"])]
-        return [Field(name, "struct"), *inner]
+        return [SchemaField(name, "struct"), *inner]
     if kind.get("type") == "map":
-        return [Field(name, "map"), *_flat(f"{name}.*", kind.get("valueType"))]
-    return [Field(name, "array"), *_flat(f"{name}[]", kind.get("elementType"))]
+        return [SchemaField(name, "map"), *_flat(f"{name}.*", kind.get("valueType"))]
+    return [SchemaField(name, "array"), *_flat(f"{name}[]", kind.get("elementType"))]
 
 
 def _pretty(schema: Schema) -> str:

@@ -7,8 +7,19 @@ from urllib.parse import unquote
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from litestar import Controller, Request, Response, delete, get, put
-from msgspec import Struct
 
+from headwater.api.catalog import (
+    AssetCounts,
+    EventCounts,
+    Namespace,
+    NamespacePage,
+    Source,
+    SourcePage,
+    Tag,
+    TagPage,
+)
+from headwater.api.requests import NewNamespace, NewSource, NewTag
+from headwater.api.search import SearchPage
 from headwater.errors import EventRejected
 from headwater.openlineage.events import MAX_NAME, check_text
 from headwater.openlineage.times import parse_moment
@@ -25,8 +36,6 @@ from headwater.server.http.common import answer, bounded, clock
 from headwater.server.http.errors import BadParameters, BadRequest, NotFound
 from headwater.server.http.parameters import (
     Limit,
-    LongText,
-    NameText,
     Offset,
     OptionalText,
     OptionalWord,
@@ -39,7 +48,6 @@ from headwater.server.http.parameters import (
 from headwater.server.lineage.search import TYPES, Wanted, search_all
 from headwater.server.lineage.view import StoreView, moment
 from headwater.server.marquez import stats
-from headwater.server.marquez.responses import Namespace, Source, Tag
 from headwater.server.marquez.search import search
 from headwater.server.service import Service
 from headwater.server.store import changes
@@ -47,27 +55,6 @@ from headwater.server.store import changes
 _NAMESPACE = "SELECT name, created_at, updated_at, owner, description, hidden FROM namespace"
 _SOURCE = "SELECT type, name, created_at, updated_at, url, description FROM source"
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-
-
-class NewNamespace(Struct, rename="camel"):
-    """A namespace to make or change."""
-
-    owner_name: NameText | None = None
-    description: LongText | None = None
-
-
-class NewSource(Struct, rename="camel"):
-    """A source to make or change."""
-
-    type: NameText
-    connection_url: LongText | None = None
-    description: LongText | None = None
-
-
-class NewTag(Struct):
-    """What a tag means."""
-
-    description: LongText | None = None
 
 
 class Namespaces(Controller):
@@ -79,7 +66,7 @@ class Namespaces(Controller):
     @get("/", opt=READS_SOME, sync_to_thread=True)
     def list_namespaces(
         self, service: Service, limit: Limit = 100, offset: Offset = 0
-    ) -> Response[bytes]:
+    ) -> Response[NamespacePage]:
         """List all namespaces, by name."""
         with service.open_view() as view:
             where, params = view.scope.named("name")
@@ -87,17 +74,17 @@ class Namespaces(Controller):
                 f"{_NAMESPACE}{where} AND NOT hidden ORDER BY name LIMIT ? OFFSET ?",
                 *params, bounded(limit), bounded(offset),
             )  # fmt: skip
-        return answer({"namespaces": [_namespace(row) for row in rows]})
+        return answer(NamespacePage([_namespace(row) for row in rows]))
 
     @get("/{name:str}", opt=READS_PATH, sync_to_thread=True)
-    def get_namespace(self, service: Service, name: PathText) -> Response[bytes]:
+    def get_namespace(self, service: Service, name: PathText) -> Response[Namespace]:
         """Get a namespace."""
         return answer(_find_namespace(service, unquote(name)))
 
     @put("/{name:str}", opt=WRITES_PATH, sync_to_thread=True)
     def put_namespace(
         self, service: Service, name: PathText, data: NewNamespace
-    ) -> Response[bytes]:
+    ) -> Response[Namespace]:
         """Create a namespace or change its owner."""
         space = _checked(unquote(name))
         _refuse_nul(ownerName=data.owner_name, description=data.description)
@@ -110,7 +97,7 @@ class Namespaces(Controller):
         service: Service,
         request: Request[Any, Any, Any],
         name: PathText,
-    ) -> Response[bytes]:
+    ) -> Response[Namespace]:
         """Hide a namespace with its jobs and datasets."""
         space = unquote(name)
         _find_namespace(service, space)
@@ -158,21 +145,21 @@ class Sources(Controller):
     @get("/", opt=READS_ALL, sync_to_thread=True)
     def list_sources(
         self, service: Service, limit: Limit = 100, offset: Offset = 0
-    ) -> Response[bytes]:
+    ) -> Response[SourcePage]:
         """List all sources, by name."""
         with service.open_view() as view:
             rows = view.session.all(
                 f"{_SOURCE} ORDER BY name LIMIT ? OFFSET ?", bounded(limit), bounded(offset)
             )
-        return answer({"sources": [_source(row) for row in rows]})
+        return answer(SourcePage([_source(row) for row in rows]))
 
     @get("/{name:str}", opt=READS_ALL, sync_to_thread=True)
-    def get_source(self, service: Service, name: PathText) -> Response[bytes]:
+    def get_source(self, service: Service, name: PathText) -> Response[Source]:
         """Get a source."""
         return answer(_find_source(service, unquote(name)))
 
     @put("/{name:str}", opt=WRITES_ALL, sync_to_thread=True)
-    def put_source(self, service: Service, name: PathText, data: NewSource) -> Response[bytes]:
+    def put_source(self, service: Service, name: PathText, data: NewSource) -> Response[Source]:
         """Create or change a source."""
         space = _checked(unquote(name))
         _refuse_nul(type=data.type, connectionUrl=data.connection_url, description=data.description)
@@ -205,17 +192,17 @@ class Tags(Controller):
     @get("/", opt=READS_ALL, sync_to_thread=True)
     def list_tags(
         self, service: Service, limit: Limit = 100, offset: Offset = 0
-    ) -> Response[bytes]:
+    ) -> Response[TagPage]:
         """List all tags."""
         with service.open_view() as view:
             rows = view.session.all(
                 "SELECT name, description FROM tag ORDER BY name LIMIT ? OFFSET ?",
                 bounded(limit), bounded(offset),
             )  # fmt: skip
-        return answer({"tags": [Tag(*row) for row in rows]})
+        return answer(TagPage([Tag(*row) for row in rows]))
 
     @put("/{name:str}", opt=WRITES_ALL, sync_to_thread=True)
-    def put_tag(self, service: Service, name: PathText, data: NewTag) -> Response[bytes]:
+    def put_tag(self, service: Service, name: PathText, data: NewTag) -> Response[Tag]:
         """Create a tag or change its description."""
         tag = _checked(unquote(name))
         _refuse_nul(description=data.description)
@@ -243,7 +230,7 @@ class Search(Controller):
         before: Time = None,
         after: Time = None,
         types: SearchTypes = None,
-    ) -> Response[bytes]:
+    ) -> Response[SearchPage]:
         """Find jobs and datasets, or columns, by part of their name.
 
         With `types` the best of all of them, run ids and misspelt names included.
@@ -260,7 +247,7 @@ class Search(Controller):
         )  # fmt: skip
         with service.open_view() as view:
             found, total = search(view, wanted, bounded(limit))
-        return answer({"results": found, "totalCount": total})
+        return answer(SearchPage(found, total))
 
     @get("/stats/{asset:str}", opt=READS_ALL, sync_to_thread=True)
     def get_stats(
@@ -269,16 +256,16 @@ class Search(Controller):
         asset: PathText,
         period: OptionalWord = None,
         timezone: OptionalWord = None,
-    ) -> Response[bytes]:
+    ) -> Response[list[EventCounts] | list[AssetCounts]]:
         """Count events, jobs, datasets or sources per hour of a day or per day of a week."""
         if asset not in ("lineage-events", "jobs", "datasets", "sources"):
             raise BadRequest(detail="HTTP 404 Not Found", status_code=404)
         if period is None:
-            return answer("Invalid period", 400)
+            return _refused("Invalid period")
         if period.upper() not in ("DAY", "WEEK"):
             raise BadRequest(detail="query param period must be one of [DAY, WEEK]")
         if period.upper() == "WEEK" and timezone is None:
-            return answer("Timezone must be specified for period 'WEEK'", 400)
+            return _refused("Timezone must be specified for period 'WEEK'")
         spans = stats.intervals(period.upper(), _zone(timezone), clock())
         with service.open_view() as view:
             return answer(_counts(view, asset, spans))
@@ -286,18 +273,22 @@ class Search(Controller):
 
 def _search_all(
     service: Service, text: str, types: str, namespace: str | None, limit: int
-) -> Response[bytes]:
+) -> Response[SearchPage]:
     wanted = [word.strip().lower() for word in types.split(",") if word.strip()]
     if not wanted or not {*wanted} <= {*TYPES}:
         raise BadRequest(detail=f"query param types must be some of {[*TYPES]}")
     with service.open_view() as view:
         found = search_all(view, text, wanted, namespace, limit)
-    return answer({"results": found, "totalCount": len(found)})
+    return answer(SearchPage(found, len(found)))
+
+
+def _refused(reason: str) -> Response[Any]:
+    return answer(reason, 400)
 
 
 def _counts(
     view: StoreView, asset: str, spans: list[tuple[datetime, datetime]]
-) -> list[dict[str, Any]]:
+) -> list[EventCounts] | list[AssetCounts]:
     if asset == "lineage-events":
         return stats.event_counts(view, spans)
     return stats.asset_counts(view, asset, spans)

@@ -6,8 +6,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from litestar import Controller, Request, Response, delete, get, post, put
-from msgspec import Struct
 
+from headwater.api.datasets import Dataset, DatasetPage, DatasetVersion, DatasetVersionPage
+from headwater.api.requests import NewDataset
 from headwater.server.http import legacy_events
 from headwater.server.http.access import ADMINISTERS_PATH, READS_PATH, WRITES_PATH
 from headwater.server.http.common import answer, bounded, dataset_of, require_namespace
@@ -17,23 +18,10 @@ from headwater.server.http.parameters import Limit, Offset, PathText
 from headwater.server.lineage.schemas import schemas_of
 from headwater.server.lineage.view import StoreView, uuid_bytes
 from headwater.server.marquez import dataset_versions, datasets
-from headwater.server.marquez.responses import Dataset, DatasetVersion
 from headwater.server.service import Service
 from headwater.server.store import changes
 
 _ONE = "/{namespace:str}/datasets/{name:str}"
-
-
-class NewDataset(Struct, rename="camel"):
-    """A dataset as it is declared by hand."""
-
-    type: str | None = None
-    physical_name: str | None = None
-    source_name: str | None = None
-    fields: list[dict[str, Any]] | None = None
-    tags: list[str] | None = None
-    description: str | None = None
-    run_id: str | None = None
 
 
 class Datasets(Controller):
@@ -45,16 +33,18 @@ class Datasets(Controller):
     @get("/{namespace:str}/datasets", opt=READS_PATH, sync_to_thread=True)
     def list_datasets(
         self, service: Service, namespace: PathText, limit: Limit = 100, offset: Offset = 0
-    ) -> Response[bytes]:
+    ) -> Response[DatasetPage]:
         """List the datasets of a namespace, by name."""
         space = unquote(namespace)
         with service.open_view() as view:
             require_namespace(view, space)
             found, total = datasets.list_datasets(view, space, bounded(limit), bounded(offset))
-            return answer({"totalCount": total, "datasets": found})
+            return answer(DatasetPage(total, found))
 
     @get(_ONE, opt=READS_PATH, sync_to_thread=True)
-    def get_dataset(self, service: Service, namespace: PathText, name: PathText) -> Response[bytes]:
+    def get_dataset(
+        self, service: Service, namespace: PathText, name: PathText
+    ) -> Response[Dataset]:
         """Get a dataset with all its details."""
         with service.open_view() as view:
             return answer(_one(view, dataset_of(view, namespace, name)))
@@ -67,7 +57,7 @@ class Datasets(Controller):
         namespace: PathText,
         name: PathText,
         data: NewDataset,
-    ) -> Response[bytes]:
+    ) -> Response[Dataset]:
         """Create or change a dataset, like a dataset event."""
         event = legacy_events.dataset_event(
             unquote(namespace), unquote(name), data.fields, data.source_name, data.description
@@ -82,7 +72,7 @@ class Datasets(Controller):
         request: Request[Any, Any, Any],
         namespace: PathText,
         name: PathText,
-    ) -> Response[bytes]:
+    ) -> Response[Dataset]:
         """Delete a dataset. It reappears when an event names it again."""
         with service.open_view() as view:
             number = dataset_of(view, namespace, name)
@@ -99,26 +89,26 @@ class Datasets(Controller):
         name: PathText,
         limit: Limit = 100,
         offset: Offset = 0,
-    ) -> Response[bytes]:
+    ) -> Response[DatasetVersionPage]:
         """List the versions of a dataset, latest first."""
         with service.open_view() as view:
             number = dataset_of(view, namespace, name)
             found, total = dataset_versions.list_versions(
                 view, number, bounded(limit), bounded(offset)
             )
-            return answer({"versions": found, "totalCount": total})
+            return answer(DatasetVersionPage(found, total))
 
     @get(f"{_ONE}/versions/{{version:str}}", opt=READS_PATH, sync_to_thread=True)
     def get_version(
         self, service: Service, namespace: PathText, name: PathText, version: PathText
-    ) -> Response[bytes]:
+    ) -> Response[DatasetVersion]:
         """Get a version of a dataset."""
         wanted = uuid_bytes(version)
         if wanted is None:
             raise BadRequest(detail="HTTP 404 Not Found", status_code=404)
         with service.open_view() as view:
             number = dataset_of(view, namespace, name)
-            found: DatasetVersion | None = dataset_versions.find_version(view, number, wanted)
+            found = dataset_versions.find_version(view, number, wanted)
         if found is None:
             raise NotFound("Dataset version", version)
         return answer(found)
@@ -126,7 +116,7 @@ class Datasets(Controller):
     @post(f"{_ONE}/tags/{{tag:str}}", opt=WRITES_PATH, status_code=200, sync_to_thread=True)
     def add_tag(
         self, service: Service, namespace: PathText, name: PathText, tag: PathText
-    ) -> Response[bytes]:
+    ) -> Response[Dataset]:
         """Add a tag to a dataset."""
         add = partial(service.change, changes.add_tag)
         return self._tag(service, add, namespace, name, "", unquote(tag))
@@ -139,7 +129,7 @@ class Datasets(Controller):
         namespace: PathText,
         name: PathText,
         tag: PathText,
-    ) -> Response[bytes]:
+    ) -> Response[Dataset]:
         """Remove a tag from a dataset."""
         drop = partial(service.delete, request, changes.drop_tag)
         return self._tag(service, drop, namespace, name, "", unquote(tag))
@@ -152,7 +142,7 @@ class Datasets(Controller):
     )
     def add_field_tag(
         self, service: Service, namespace: PathText, name: PathText, field: PathText, tag: PathText
-    ) -> Response[bytes]:
+    ) -> Response[Dataset]:
         """Add a tag to a field; the name is stored in upper case."""
         upper, add = unquote(tag).upper(), partial(service.change, changes.add_tag)
         return self._tag(service, add, namespace, name, unquote(field), upper)
@@ -171,12 +161,12 @@ class Datasets(Controller):
         name: PathText,
         field: PathText,
         tag: PathText,
-    ) -> Response[bytes]:
+    ) -> Response[Dataset]:
         """Remove a tag from a field."""
         upper, drop = unquote(tag).upper(), partial(service.delete, request, changes.drop_tag)
         return self._tag(service, drop, namespace, name, unquote(field), upper)
 
-    def _read(self, service: Service, namespace: str, name: str) -> Response[bytes]:
+    def _read(self, service: Service, namespace: str, name: str) -> Response[Dataset]:
         with service.open_view() as view:
             found = _one(view, dataset_of(view, namespace, name))
             return answer(found)
@@ -184,7 +174,7 @@ class Datasets(Controller):
     def _tag(
         self, service: Service, change: Callable[..., None], namespace: str, name: str, field: str,
         tag: str,
-    ) -> Response[bytes]:  # fmt: skip
+    ) -> Response[Dataset]:  # fmt: skip
         with service.open_view() as view:
             number = dataset_of(view, namespace, name)
             if field:

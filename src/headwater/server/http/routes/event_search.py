@@ -1,7 +1,10 @@
 """Raw events that hold a text."""
 
+from typing import Any
+
 from litestar import Controller, MediaType, Response, get
 
+from headwater.api.events import FoundEvents
 from headwater.openlineage.times import FOREVER
 from headwater.server.http.access import READS_ALL
 from headwater.server.http.errors import BadRequest
@@ -25,7 +28,7 @@ class EventSearch(Controller):
         types: EventTypes = None,
         start: Next = None,
         limit: ShortLimit = 50,
-    ) -> Response[bytes]:
+    ) -> Response[FoundEvents]:
         """Find events that contain a text, newest first. A response can cover a part of the log."""
         if kind not in events.KINDS:
             raise BadRequest(detail=f"query param kind must be one of {[*events.KINDS]}")
@@ -35,4 +38,5 @@ class EventSearch(Controller):
             raise BadRequest(detail="query param from must be `next` of an answer") from None
         with service.open_view() as view:
             found = event_search.search(view, q, kind, types or [], cursor, limit)
-            return Response(event_search.as_answer(found), media_type=MediaType.JSON)
+            body: Any = event_search.as_answer(found)
+        return Response(body, media_type=MediaType.JSON)

@@ -2,6 +2,7 @@
 
 from litestar import Controller, MediaType, Response, get
 
+from headwater.api.catalog import Status
 from headwater.server import metrics
 from headwater.server.http.access import ANYONE, READS_ALL
 from headwater.server.http.common import answer
@@ -15,19 +16,19 @@ class Health(Controller):
     tags = ("Operations",)
 
     @get("/health", opt=ANYONE, sync_to_thread=False)
-    def health(self) -> Response[bytes]:
+    def health(self) -> Response[Status]:
         """Check that the process is alive."""
-        return answer({"status": "ok", "version": __version__})
+        return answer(Status("ok", __version__))
 
     @get("/ready", opt=ANYONE, sync_to_thread=True)
-    def ready(self, service: Service) -> Response[bytes]:
+    def ready(self, service: Service) -> Response[Status]:
         """Check that the store accepts writes; 503 with the reason if not."""
         with service.open_view() as view:
             view.session.all("SELECT generation FROM clock")
         failure = service.store.write_failure()
         if failure is not None:
             raise failure
-        return answer({"status": "ready", "version": __version__})
+        return answer(Status("ready", __version__))
 
     @get("/metrics", opt=READS_ALL, media_type=MediaType.TEXT, sync_to_thread=True)
     def metrics(self, service: Service) -> Response[bytes]:

@@ -2,6 +2,7 @@
 
 from litestar import Controller, Response, get
 
+from headwater.api.history import ChangePage, Diff
 from headwater.openlineage.names import NodeId, NodeKind
 from headwater.openlineage.times import FOREVER
 from headwater.server.http.access import READS_ALL
@@ -30,7 +31,7 @@ class History(Controller):
         after: From = None,
         to: To = None,
         limit: Limit = 1000,
-    ) -> Response[bytes]:
+    ) -> Response[ChangePage]:
         """List the times at which the graph changed, oldest first; the latest `limit` of them."""
         since, at = window(after, to)
         with service.open_view(at) as view:
@@ -41,7 +42,7 @@ class History(Controller):
                 if walk is None:
                     raise _not_found(node)
             found = changes(view, since, walk, bounded(limit))
-        return answer({"changes": found})
+        return answer(ChangePage(found))
 
     @get("/diff", opt=READS_ALL, sync_to_thread=True)
     def get_diff(
@@ -51,7 +52,7 @@ class History(Controller):
         depth: Depth = 20,
         after: From = None,
         to: To = None,
-    ) -> Response[bytes]:
+    ) -> Response[Diff]:
         """Get what was added, removed and changed between two times, and by which run."""
         since, at = window(after, to)
         node = None if node_id is None else parse_node(node_id)

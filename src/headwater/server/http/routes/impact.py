@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from litestar import Controller, Request, Response, get
 
+from headwater.api.history import ImpactItem, ImpactPage
 from headwater.openlineage.graph import Way
 from headwater.openlineage.names import NodeKind
 from headwater.server.http.access import READS_NODE
@@ -14,7 +15,7 @@ from headwater.server.http.common import answer, bounded, name_of, time_of
 from headwater.server.http.errors import BadRequest, NotFound
 from headwater.server.http.parameters import AsOf, Depth, Format, Node
 from headwater.server.http.routes.history import parse_node
-from headwater.server.lineage.impact import Item, reached
+from headwater.server.lineage.impact import reached
 from headwater.server.lineage.view import NOW
 from headwater.server.service import Service
 
@@ -31,7 +32,7 @@ class Impact(Controller):
     def get_impact(
         self, request: Request[Any, Any, Any], service: Service, node_id: Node,
         depth: Depth = 20, as_of: AsOf = None, form: Format = None,
-    ) -> Response[bytes]:  # fmt: skip
+    ) -> Response[ImpactPage]:  # fmt: skip
         """List everything downstream of a column, dataset or job, nearest first."""
         return _list(request, service, node_id, Way.DOWNSTREAM, depth, as_of, form)
 
@@ -39,7 +40,7 @@ class Impact(Controller):
     def get_origin(
         self, request: Request[Any, Any, Any], service: Service, node_id: Node,
         depth: Depth = 20, as_of: AsOf = None, form: Format = None,
-    ) -> Response[bytes]:  # fmt: skip
+    ) -> Response[ImpactPage]:  # fmt: skip
         """List everything upstream of a column, dataset or job, nearest first."""
         return _list(request, service, node_id, Way.UPSTREAM, depth, as_of, form)
 
@@ -47,7 +48,7 @@ class Impact(Controller):
 def _list(
     request: Request[Any, Any, Any], service: Service, text: str, way: Way, depth: int,
     as_of: str | None, form: str | None,
-) -> Response[bytes]:  # fmt: skip
+) -> Response[Any]:  # fmt: skip
     if form not in (None, "", "json", "csv"):
         raise BadRequest(detail="query param format must be one of [json, csv]")
     node = parse_node(text)
@@ -60,12 +61,12 @@ def _list(
         name = f"{'impact' if way is Way.DOWNSTREAM else 'origin'}.csv"
         headers = {"content-disposition": f'attachment; filename="{name}"'}
         return Response(as_csv(items), media_type="text/csv; charset=utf-8", headers=headers)
-    return answer({"nodeId": text, "items": items})
+    return answer(ImpactPage(text, items))
 
 
-def as_csv(items: list[Item]) -> bytes:
+def as_csv(items: list[ImpactItem]) -> bytes:
     """Items as a table; lists are joined by a semicolon."""
-    names = [field.encode_name for field in msgspec.structs.fields(Item)]
+    names = [field.encode_name for field in msgspec.structs.fields(ImpactItem)]
     file = StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(names)

@@ -4,17 +4,18 @@ import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import msgspec
 from litestar import Controller, MediaType, Request, Response, post
 from litestar.exceptions import HTTPException
-from litestar.openapi.spec import OpenAPIMediaType, Operation, RequestBody, Schema
+from litestar.openapi.spec import OpenAPIMediaType, Operation, Reference, RequestBody, Schema
 from litestar.openapi.spec.enums import OpenAPIType
 from litestar.types import Receive
 
+from headwater.api.events import EventResult, EventResults
 from headwater.errors import BodyRejected, EventRejected
 from headwater.http.keys import Key
 from headwater.openlineage.events import Event
 from headwater.server.http.access import WRITES_SOME
+from headwater.server.http.common import answer
 from headwater.server.http.errors import Forbidden
 from headwater.server.http.limited_events import read_limited
 from headwater.server.ingest.batches import Batch, Refusal, refusal_of
@@ -24,7 +25,7 @@ from headwater.server.service import Service
 
 _JSON = ("application/json", "text/json")
 _LINES = ("application/x-ndjson", "application/jsonl", "application/x-jsonlines", *_JSON)
-_EVENT = OpenAPIMediaType(schema=Schema(type=OpenAPIType.OBJECT))
+_EVENT = OpenAPIMediaType(schema=Reference("#/components/schemas/LineageEvent"))
 _BODY = RequestBody(content={"application/json": _EVENT}, required=True)
 _LINED = RequestBody(
     content={"application/x-ndjson": OpenAPIMediaType(schema=Schema(type=OpenAPIType.STRING))},
@@ -64,7 +65,7 @@ class Ingest(Controller):
     )  # fmt: skip
     async def post_lineage(
         self, request: Request[Any, Any, Any], service: Service
-    ) -> Response[bytes]:
+    ) -> Response[EventResults]:
         """Store one OpenLineage event, or an array of them with a result for each."""
         key = _key(request)
         with service.lane.hold() as claim:
@@ -75,7 +76,8 @@ class Ingest(Controller):
             event = await service.lane.run(len(body), _read, service, body, key)
         await service.store.ingest_soon([event])
         EVENTS.inc()
-        return Response(b"", status_code=201, media_type=MediaType.JSON)
+        nothing: Any = b""
+        return Response(nothing, status_code=201, media_type=MediaType.JSON)
 
     @post(
         "/lineage/batch", opt=WRITES_SOME, status_code=201, tags=["Ingest"],
@@ -83,7 +85,7 @@ class Ingest(Controller):
     )  # fmt: skip
     async def post_batch(
         self, request: Request[Any, Any, Any], service: Service
-    ) -> Response[bytes]:
+    ) -> Response[EventResults]:
         """Store newline-delimited events, with a result for each."""
         with service.lane.hold() as claim:
             body = await _body(request, service, _LINES, claim)
@@ -110,7 +112,9 @@ def _key(request: Request[Any, Any, Any]) -> Key | None:
     return key
 
 
-async def _store_each(service: Service, raws: Iterator[bytes], key: Key | None) -> Response[bytes]:
+async def _store_each(
+    service: Service, raws: Iterator[bytes], key: Key | None
+) -> Response[EventResults]:
     """Store what is in order, each event whole or not at all, and tell of each."""
 
     def read(raw: bytes) -> Event | Refusal:
@@ -120,7 +124,7 @@ async def _store_each(service: Service, raws: Iterator[bytes], key: Key | None) 
             return Refusal(problem.status_code, problem.detail)
 
     batch = Batch(raws, read)
-    results: list[dict[str, Any]] = []
+    results: list[EventResult] = []
     stored = 0
     while part := await service.lane.run(0, batch.read_part):
         events = [each for each in part if isinstance(each, Event)]
@@ -132,14 +136,11 @@ async def _store_each(service: Service, raws: Iterator[bytes], key: Key | None) 
     EVENTS.inc(stored)
     REJECTED.inc(len(results) - stored)
     status = 201 if stored == len(results) else 207 if stored else 422
-    summary = {"received": len(results), "stored": stored, "results": results}
-    return Response(msgspec.json.encode(summary), status_code=status, media_type=MediaType.JSON)
+    return answer(EventResults(len(results), stored, results), status)
 
 
-def _result(refusal: Refusal | None) -> dict[str, Any]:
-    if refusal is None:
-        return {"status": 201}
-    return {"status": refusal.status, "errors": [refusal.error]}
+def _result(refusal: Refusal | None) -> EventResult:
+    return EventResult(201) if refusal is None else EventResult(refusal.status, [refusal.error])
 
 
 async def _body(

@@ -7,8 +7,10 @@ from urllib.parse import unquote
 from uuid import uuid4
 
 from litestar import Controller, Request, Response, delete, get, post, put
-from msgspec import Struct
 
+from headwater.api.jobs import Job, JobPage, JobVersion, JobVersionPage
+from headwater.api.requests import NewJob, NewRun
+from headwater.api.runs import Run, RunPage
 from headwater.openlineage.lifecycle import RunState
 from headwater.openlineage.times import now
 from headwater.server.http import legacy_events
@@ -21,7 +23,6 @@ from headwater.server.http.routes.runs import run_answer
 from headwater.server.lineage.runs import LISTED
 from headwater.server.lineage.view import StoreView, uuid_bytes
 from headwater.server.marquez import jobs
-from headwater.server.marquez.responses import Job
 from headwater.server.marquez.runs import RunWriter
 from headwater.server.service import Service
 from headwater.server.store import changes
@@ -29,26 +30,6 @@ from headwater.server.store.rows import RunRow
 
 _ONE = "/namespaces/{namespace:str}/jobs/{name:str}"
 _STATES = [*RunState, "OTHER"]
-
-
-class NewJob(Struct, rename="camel"):
-    """A job as it is declared by hand."""
-
-    type: str | None = None
-    inputs: list[Any] | None = None
-    outputs: list[Any] | None = None
-    location: str | None = None
-    description: str | None = None
-    run_id: str | None = None
-
-
-class NewRun(Struct, rename="camel"):
-    """A run that is about to be."""
-
-    id: str | None = None
-    nominal_start_time: str | None = None
-    nominal_end_time: str | None = None
-    args: dict[str, Any] | None = None
 
 
 class Jobs(Controller):
@@ -66,7 +47,7 @@ class Jobs(Controller):
         name: Names = None,
         limit: Limit = 100,
         offset: Offset = 0,
-    ) -> Response[bytes]:
+    ) -> Response[JobPage]:
         """List all jobs, latest first.
 
         By the state of its last run if wanted, by what its name contains (`q`), or by whole
@@ -82,12 +63,12 @@ class Jobs(Controller):
         last_run_states: LastRunStates = None,
         limit: Limit = 100,
         offset: Offset = 0,
-    ) -> Response[bytes]:
+    ) -> Response[JobPage]:
         """List the jobs of a namespace, latest first."""
         return _list(service, unquote(namespace), last_run_states, limit, offset)
 
     @get(_ONE, opt=READS_PATH, sync_to_thread=True)
-    def get_job(self, service: Service, namespace: PathText, name: PathText) -> Response[bytes]:
+    def get_job(self, service: Service, namespace: PathText, name: PathText) -> Response[Job]:
         """Get a job with all its details."""
         with service.open_view() as view:
             found = jobs.jobs(view, [job_of(view, namespace, name)])[0]
@@ -101,7 +82,7 @@ class Jobs(Controller):
         namespace: PathText,
         name: PathText,
         data: NewJob,
-    ) -> Response[bytes]:
+    ) -> Response[Job]:
         """Create or change a job, like a job event."""
         event = legacy_events.job_event(
             unquote(namespace), unquote(name), kind=data.type or "BATCH",
@@ -120,7 +101,7 @@ class Jobs(Controller):
         request: Request[Any, Any, Any],
         namespace: PathText,
         name: PathText,
-    ) -> Response[bytes]:
+    ) -> Response[Job]:
         """Delete a job. It reappears when an event names it again."""
         with service.open_view() as view:
             number = job_of(view, namespace, name)
@@ -137,17 +118,17 @@ class Jobs(Controller):
         name: PathText,
         limit: Limit = 100,
         offset: Offset = 0,
-    ) -> Response[bytes]:
+    ) -> Response[JobVersionPage]:
         """List the versions of a job, latest first."""
         with service.open_view() as view:
             number = job_of(view, namespace, name)
             found, _ = jobs.versions(view, number, None, bounded(limit), bounded(offset))
-            return answer({"versions": found})
+            return answer(JobVersionPage(found))
 
     @get(f"{_ONE}/versions/{{version:str}}", opt=READS_PATH, sync_to_thread=True)
     def get_version(
         self, service: Service, namespace: PathText, name: PathText, version: PathText
-    ) -> Response[bytes]:
+    ) -> Response[JobVersion]:
         """Get a version of a job."""
         wanted = uuid_bytes(version)
         if wanted is None:
@@ -167,12 +148,12 @@ class Jobs(Controller):
         name: PathText,
         limit: Limit = 100,
         offset: Offset = 0,
-    ) -> Response[bytes]:
+    ) -> Response[JobPage]:
         """List the jobs that a job starts, such as the tasks of a DAG, by name."""
         with service.open_view() as view:
             number = job_of(view, namespace, name)
             found, total = jobs.list_children(view, number, bounded(limit), bounded(offset))
-            return answer({"jobs": found, "totalCount": total})
+            return answer(JobPage(total, found))
 
     @get(f"{_ONE}/runs", opt=READS_PATH, sync_to_thread=True)
     def list_runs(
@@ -182,7 +163,7 @@ class Jobs(Controller):
         name: PathText,
         limit: Limit = 100,
         offset: Offset = 0,
-    ) -> Response[bytes]:
+    ) -> Response[RunPage]:
         """List the runs of a job, latest first."""
         with service.open_view() as view:
             number = job_of(view, namespace, name)
@@ -196,7 +177,7 @@ class Jobs(Controller):
             )[0][0]
             runs = [RunRow.of(row) for row in rows]
             writer = RunWriter(view, runs)
-            return answer({"runs": [writer.write(run) for run in runs], "totalCount": total})
+            return answer(RunPage([writer.write(run) for run in runs], total))
 
     @post(f"{_ONE}/runs", opt=WRITES_PATH, status_code=201, sync_to_thread=True)
     def post_run(
@@ -206,7 +187,7 @@ class Jobs(Controller):
         namespace: PathText,
         name: PathText,
         data: NewRun,
-    ) -> Response[bytes]:
+    ) -> Response[Run]:
         """Create a run. Its state is NEW until it is started. An id is used once."""
         with service.open_view() as view:
             job_of(view, namespace, name)
@@ -228,7 +209,7 @@ class Jobs(Controller):
     @post(f"{_ONE}/tags/{{tag:str}}", opt=WRITES_PATH, status_code=200, sync_to_thread=True)
     def add_tag(
         self, service: Service, namespace: PathText, name: PathText, tag: PathText
-    ) -> Response[bytes]:
+    ) -> Response[Job]:
         """Add a tag to a job."""
         add = partial(service.change, changes.add_tag)
         return _tag(service, add, namespace, name, unquote(tag))
@@ -241,7 +222,7 @@ class Jobs(Controller):
         namespace: PathText,
         name: PathText,
         tag: PathText,
-    ) -> Response[bytes]:
+    ) -> Response[Job]:
         """Remove a tag from a job."""
         drop = partial(service.delete, request, changes.drop_tag)
         return _tag(service, drop, namespace, name, unquote(tag))
@@ -250,7 +231,7 @@ class Jobs(Controller):
 def _list(
     service: Service, namespace: str | None, states: list[str] | None, limit: int, offset: int,
     text: str = "", names: list[str] | None = None,
-) -> Response[bytes]:  # fmt: skip
+) -> Response[JobPage]:  # fmt: skip
     for state in states or ():
         if state not in _STATES:
             told = ", ".join(_STATES)
@@ -259,7 +240,7 @@ def _list(
         found, total = jobs.list_jobs(
             view, namespace, states or [], bounded(limit), bounded(offset), text, names
         )
-        return answer({"totalCount": total, "jobs": found})
+        return answer(JobPage(total, found))
 
 
 def _brief(view: StoreView, number: int) -> Job:
@@ -271,7 +252,7 @@ def _brief(view: StoreView, number: int) -> Job:
 
 def _tag(
     service: Service, change: Callable[..., None], namespace: str, name: str, tag: str
-) -> Response[bytes]:
+) -> Response[Job]:
     with service.open_view() as view:
         number = job_of(view, namespace, name)
     change("JOB", number, "", tag)

@@ -1,11 +1,15 @@
 """Questions about the graph: lineage, column lineage, runs upstream, raw events."""
 
 from collections.abc import AsyncIterator, Iterator
+from typing import Any, cast
 
 import anyio.to_thread
 from litestar import MediaType, Response, get
 from litestar.response import Stream
 
+from headwater.api.events import EventPage
+from headwater.api.graph import ColumnGraph, Graph
+from headwater.api.runs import UpstreamRuns
 from headwater.openlineage.names import NodeId, NodeKind
 from headwater.openlineage.times import FOREVER
 from headwater.server.http.access import READS_ALL, READS_NODE, READS_RUN
@@ -59,7 +63,7 @@ class Lineage(Ingest):
         detail: Detail = False,
         as_of: AsOf = None,
         mode: Mode = None,
-    ) -> Response[bytes]:
+    ) -> Response[Graph]:
         """Get the graph around a dataset or a job; depth counts jobs.
 
         `detail` shows a child job by its own last run, not its parent's, and tags.
@@ -86,7 +90,7 @@ class Lineage(Ingest):
         with_downstream: WithDownstream = False,
         detail: Detail = False,
         as_of: AsOf = None,
-    ) -> Response[bytes]:
+    ) -> Response[ColumnGraph]:
         """Get the column lineage of a column, or of all columns of a dataset or job.
 
         `detail` tells every transformation of each input, and the job that makes it.
@@ -117,14 +121,14 @@ class Lineage(Ingest):
         service: Service,
         run_id: RunId,
         depth: Depth = 20,
-    ) -> Response[bytes]:
+    ) -> Response[UpstreamRuns]:
         """List the runs upstream of a run."""
         uuid = uuid_bytes(run_id)
         with service.open_view() as view:
             found = runs_upstream(view, uuid, bounded(depth)) if uuid else None
         if found is None:
             raise NotFound("Run", run_id)
-        return answer({"runs": found})
+        return answer(UpstreamRuns(found))
 
     @get("/events/lineage", opt=READS_RUN, sync_to_thread=True)
     def get_events(
@@ -137,7 +141,7 @@ class Lineage(Ingest):
         offset: Offset = 0,
         kind: EventKind = "run",
         run_id: OptionalRunId = None,
-    ) -> Response[bytes] | Stream:
+    ) -> Response[EventPage]:
         """List raw events, by event time."""
         if sort_direction.lower() not in ("asc", "desc"):
             raise BadRequest(detail="query param sortDirection must be one of [DESC, ASC]")
@@ -157,10 +161,11 @@ class Lineage(Ingest):
             sizes = body_sizes(view.session, seqs)
             if sum(sizes.values()) <= _PART_BYTES:
                 bodies = events.read_events(view, seqs)
-                return Response(events.as_array("events", bodies, total), media_type=MediaType.JSON)
+                body: Any = events.as_array("events", bodies, total)
+                return Response(body, media_type=MediaType.JSON)
         parts = in_parts(seqs, sizes, _PART_BYTES)
-        text = _events_in_parts(service, parts, total)
-        return Stream(text, media_type=MediaType.JSON)
+        stream: Any = Stream(_events_in_parts(service, parts, total), media_type=MediaType.JSON)
+        return cast("Response[EventPage]", stream)
 
 
 async def _events_in_parts(

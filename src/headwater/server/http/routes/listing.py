@@ -2,6 +2,9 @@
 
 from litestar import Controller, Response, get
 
+from headwater.api.datasets import TablePage
+from headwater.api.graph import DatasetDataPage
+from headwater.api.runs import ListedRunPage
 from headwater.server.http.access import READS_ALL, READS_QUERY
 from headwater.server.http.common import answer, bounded
 from headwater.server.http.parameters import Limit, Offset, OptionalText, States, Text
@@ -23,11 +26,11 @@ class Listing(Controller):
         states: States = None,
         limit: Limit = 100,
         offset: Offset = 0,
-    ) -> Response[bytes]:
+    ) -> Response[ListedRunPage]:
         """List the runs of all jobs, latest first."""
         with service.open_view() as view:
             found, total = list_runs(view, states or [], bounded(limit), bounded(offset))
-            return answer({"runs": found, "totalCount": total})
+            return answer(ListedRunPage(found, total))
 
     @get("/datasets", opt=READS_QUERY, sync_to_thread=True)
     def get_datasets(
@@ -37,16 +40,16 @@ class Listing(Controller):
         namespace: OptionalText = None,
         limit: Limit = 100,
         offset: Offset = 0,
-    ) -> Response[bytes]:
+    ) -> Response[DatasetDataPage]:
         """List the datasets of all namespaces, latest first; `q` is part of the name."""
         with service.open_view() as view:
             found, total = list_datasets(
                 view, q.strip(), namespace, bounded(limit), bounded(offset)
             )
-            return answer({"datasets": found, "totalCount": total})
+            return answer(DatasetDataPage(found, total))
 
     @get("/tables", opt=READS_ALL, sync_to_thread=True)
-    def get_tables(self, service: Service) -> Response[bytes]:
+    def get_tables(self, service: Service) -> Response[TablePage]:
         """List tables that have a catalog name or snapshots, newest snapshots first."""
         with service.open_view() as view:
-            return answer({"tables": tables(view)})
+            return answer(TablePage(tables(view)))

@@ -2,6 +2,7 @@
 
 from litestar import Controller, Response, get
 
+from headwater.api.graph import WholeGraph
 from headwater.server.http.access import READS_ALL
 from headwater.server.http.common import answer, bounded, time_of
 from headwater.server.http.parameters import AsOf, ByParent, NodeLimit
@@ -26,7 +27,7 @@ class Overview(Controller):
         as_of: AsOf = None,
         by_parent: ByParent = False,
         brief: bool = False,
-    ) -> Response[bytes]:
+    ) -> Response[WholeGraph]:
         """Get the whole graph if it has at most `limit` nodes, else its busiest part.
 
         `brief` leaves out columns and the versions that runs read and wrote: of thousands of
@@ -37,4 +38,4 @@ class Overview(Controller):
             walk.take(found.jobs)
             options = GraphOptions(by_parent, detail=True, brief=brief)
             nodes = lineage_graph(view, walk, options).graph if found.jobs else []
-            return answer({"graph": nodes, "total": found.total, "whole": found.is_whole})
+            return answer(WholeGraph(nodes, found.total, found.is_whole))

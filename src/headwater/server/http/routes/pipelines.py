@@ -5,6 +5,7 @@ from urllib.parse import unquote
 
 from litestar import Controller, Request, Response, delete, get, patch, post, put
 
+from headwater.api.catalog import ConnectCluster
 from headwater.errors import PipelineUnreachable, UnknownPipeline
 from headwater.server.http.access import ADMINISTERS_ALL, READS_ALL
 from headwater.server.http.common import answer
@@ -30,49 +31,49 @@ class Pipelines(Controller):
     exception_handlers = {UnknownPipeline: _told, PipelineUnreachable: _told}  # noqa: RUF012
 
     @get("/", opt=READS_ALL)
-    async def list_clusters(self, service: Service) -> Response[bytes]:
+    async def list_clusters(self, service: Service) -> Response[list[ConnectCluster]]:
         """List the clusters of the server, and whether they answer."""
         return answer(await service.clusters.all() if service.clusters else [])
 
     @get(_ONE, opt=READS_ALL)
     async def read(
         self, service: Service, request: Request[Any, Any, Any], name: PathText, rest: PathText
-    ) -> Response[bytes]:
+    ) -> Response[Any]:
         """Forward a read request to a cluster's Kafka Connect REST API; secrets are masked."""
         return await _pass_on(service, request, name, rest)
 
     @post(_ONE, opt=ADMINISTERS_ALL)
     async def create(
         self, service: Service, request: Request[Any, Any, Any], name: PathText, rest: PathText
-    ) -> Response[bytes]:
+    ) -> Response[Any]:
         """Create or restart a connector."""
         return await _pass_on(service, request, name, rest)
 
     @put(_ONE, opt=ADMINISTERS_ALL)
     async def change(
         self, service: Service, request: Request[Any, Any, Any], name: PathText, rest: PathText
-    ) -> Response[bytes]:
+    ) -> Response[Any]:
         """Configure, validate, pause, resume or stop a connector; masked secrets are kept."""
         return await _pass_on(service, request, name, rest)
 
     @patch(_ONE, opt=ADMINISTERS_ALL)
     async def mend(
         self, service: Service, request: Request[Any, Any, Any], name: PathText, rest: PathText
-    ) -> Response[bytes]:
+    ) -> Response[Any]:
         """Change part of a configuration, or offsets."""
         return await _pass_on(service, request, name, rest)
 
     @delete(_ONE, opt=ADMINISTERS_ALL, status_code=200)
     async def remove(
         self, service: Service, request: Request[Any, Any, Any], name: PathText, rest: PathText
-    ) -> Response[bytes]:
+    ) -> Response[Any]:
         """Delete a connector or its offsets."""
         return await _pass_on(service, request, name, rest)
 
 
 async def _pass_on(
     service: Service, request: Request[Any, Any, Any], name: str, rest: str
-) -> Response[bytes]:
+) -> Response[Any]:
     path = str(rest).strip("/")
     if path.split("/")[0] not in _ROOMS or ".." in path.split("/"):
         raise BadRequest(detail=f"{path!r} is not of Kafka Connect's API", status_code=404)

@@ -2,6 +2,7 @@
 
 from litestar import Controller, Response, get
 
+from headwater.api import records
 from headwater.openlineage.names import NodeKind
 from headwater.server.http.access import READS_NODE
 from headwater.server.http.common import answer, name_of
@@ -26,7 +27,7 @@ class Reached(Controller):
         partition: Partition,
         first_offset: FirstOffset,
         last_offset: LastOffset,
-    ) -> Response[bytes]:
+    ) -> Response[records.Reached]:
         """List the jobs, runs, snapshots and datasets that records of a topic reached.
 
         Jobs are in the order in which to run them again.
@@ -41,7 +42,8 @@ class Reached(Controller):
             if root is None:
                 raise NotFound("Dataset", name_of(node))
             found = reached(view, root, str(partition), first_offset, last_offset + 1)
-        return answer({
-            "nodeId": node_id, "partition": partition, "firstOffset": first_offset,
-            "lastOffset": last_offset, "complete": found.is_complete, "jobs": found.jobs,
-        })  # fmt: skip
+        return answer(
+            records.Reached(
+                node_id, partition, first_offset, last_offset, found.is_complete, found.jobs
+            )
+        )

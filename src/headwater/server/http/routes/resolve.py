@@ -5,6 +5,7 @@ from typing import Annotated
 from litestar import Controller, Response, get
 from litestar.params import QueryParameter
 
+from headwater.api.search import Resolution
 from headwater.openlineage.events import MAX_NAME
 from headwater.server.http.access import READS_SOME
 from headwater.server.http.common import answer
@@ -42,7 +43,7 @@ class Resolve(Controller):
         exact: Annotated[
             bool, QueryParameter(description="Take the name for a node id and nothing else")
         ] = False,
-    ) -> Response[bytes]:
+    ) -> Response[Resolution]:
         """Get the node that a name refers to, and the others with that name.
 
         `node` is empty where nothing has the name (then `suggestions` are spelt like it) and where

@@ -4,6 +4,8 @@ from urllib.parse import unquote
 
 from litestar import Controller, Response, get
 
+from headwater.api import runs
+from headwater.api.datasets import SnapshotOffsets, SnapshotPage
 from headwater.server.http.access import READS_PATH, READS_RUN
 from headwater.server.http.common import answer, dataset_of
 from headwater.server.http.errors import NotFound
@@ -22,18 +24,18 @@ class RunLineage(Controller):
     path = "/api/v1"
 
     @get("/runs/{run_id:str}/lineage", opt=READS_RUN, sync_to_thread=True)
-    def get_run_lineage(self, service: Service, run_id: PathText) -> Response[bytes]:
+    def get_run_lineage(self, service: Service, run_id: PathText) -> Response[runs.RunLineage]:
         """Get the dataset versions, offsets and snapshots of a run, and the adjacent runs."""
         with service.open_view() as view:
             row = find_run(view, run_id)
             run = RunWriter(view, [row]).write(row)
-            return answer({"run": run, **run_lineage(view, row)})
+            return answer(run_lineage(view, row, run))
 
     @get("/runs/{run_id:str}/progress", opt=READS_RUN, sync_to_thread=True)
-    def get_progress(self, service: Service, run_id: PathText) -> Response[bytes]:
+    def get_progress(self, service: Service, run_id: PathText) -> Response[runs.RunProgress]:
         """Get the throughput and lag of a streaming run over time, oldest first."""
         with service.open_view() as view:
-            return answer({"points": points(view, find_run(view, run_id).id)})
+            return answer(runs.RunProgress(points(view, find_run(view, run_id).id)))
 
     @get(
         "/namespaces/{namespace:str}/datasets/{name:str}/snapshots",
@@ -42,10 +44,10 @@ class RunLineage(Controller):
     )
     def get_snapshots(
         self, service: Service, namespace: PathText, name: PathText
-    ) -> Response[bytes]:
+    ) -> Response[SnapshotPage]:
         """List the latest reported snapshots of an Iceberg table, newest first."""
         with service.open_view() as view:
-            return answer({"snapshots": snapshots(view, dataset_of(view, namespace, name))})
+            return answer(SnapshotPage(snapshots(view, dataset_of(view, namespace, name))))
 
     @get(
         "/namespaces/{namespace:str}/datasets/{name:str}/snapshots/{snapshot:str}/offsets",
@@ -54,7 +56,7 @@ class RunLineage(Controller):
     )
     def get_snapshot_offsets(
         self, service: Service, namespace: PathText, name: PathText, snapshot: PathText
-    ) -> Response[bytes]:
+    ) -> Response[SnapshotOffsets]:
         """Get the Kafka offsets in an Iceberg snapshot, as far as events report them."""
         with service.open_view() as view:
             dataset = dataset_of(view, namespace, name)

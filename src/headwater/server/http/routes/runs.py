@@ -4,6 +4,7 @@ from typing import Any
 
 from litestar import Controller, Request, Response, get, post
 
+from headwater.api.runs import Run, RunFacets, RunTries
 from headwater.openlineage.lifecycle import EventType
 from headwater.openlineage.times import now
 from headwater.server.http import legacy_events
@@ -34,12 +35,12 @@ class Runs(Controller):
     path = "/api/v1/jobs/runs"
 
     @get("/{run_id:str}", opt=READS_RUN, sync_to_thread=True)
-    def get_run(self, service: Service, run_id: PathText) -> Response[bytes]:
+    def get_run(self, service: Service, run_id: PathText) -> Response[Run]:
         """Get a run with its inputs and outputs."""
         return run_answer(service, run_id)
 
     @get("/{run_id:str}/facets", opt=READS_RUN, sync_to_thread=True)
-    def get_facets(self, service: Service, run_id: PathText, kind: FacetsOf) -> Response[bytes]:
+    def get_facets(self, service: Service, run_id: PathText, kind: FacetsOf) -> Response[RunFacets]:
         """Get the facets of a run, or of its job at the time of the run."""
         if kind.lower() not in ("run", "job"):
             raise BadParameters("query param type must be one of [JOB, RUN]")
@@ -48,15 +49,15 @@ class Runs(Controller):
             is_run = kind.lower() == "run"
             wanted = run_facets(row.facets) if is_run else job_facets(row.job_facets)
             facets = FacetBook(view, [wanted]).get(wanted)
-            return answer({"runId": uuid_text(row.uuid), "facets": facets})
+            return answer(RunFacets(uuid_text(row.uuid), facets))
 
     @get("/{run_id:str}/tries", opt=READS_RUN, sync_to_thread=True)
-    def get_tries(self, service: Service, run_id: PathText) -> Response[bytes]:
+    def get_tries(self, service: Service, run_id: PathText) -> Response[RunTries]:
         """Get the tries of a run: one that starts again after its end has several."""
         with service.open_view() as view:
             row = find_run(view, run_id)
             tries = run_tries(view, row)
-        return answer({"runId": uuid_text(row.uuid), "tries": tries})
+        return answer(RunTries(uuid_text(row.uuid), tries))
 
     @post("/{run_id:str}/{mark:str}", opt=WRITES_RUN, status_code=200, sync_to_thread=True)
     def mark_run(
@@ -66,7 +67,7 @@ class Runs(Controller):
         run_id: PathText,
         mark: PathText,
         at: Time = None,
-    ) -> Response[bytes]:
+    ) -> Response[Run]:
         """Mark a run as started, complete, failed or aborted."""
         if mark not in _MARKS:
             raise BadRequest(detail="HTTP 404 Not Found", status_code=404)
@@ -96,7 +97,7 @@ def find_run(view: StoreView, run_id: str) -> RunRow:
     return RunRow.of(rows[0])
 
 
-def run_answer(service: Service, run_id: str, status: int = 200) -> Response[bytes]:
+def run_answer(service: Service, run_id: str, status: int = 200) -> Response[Run]:
     """A run by id, as an answer."""
     with service.open_view() as view:
         row = find_run(view, run_id)

@@ -4,6 +4,7 @@ from typing import Any
 
 from litestar import Controller, Request, Response, get
 
+from headwater.api.catalog import AuditEntry, AuditPage, SessionInfo
 from headwater.http.keys import SCOPES
 from headwater.server.http.access import ADMINISTERS_ALL, ANYONE
 from headwater.server.http.common import answer, bounded
@@ -23,24 +24,20 @@ class Session(Controller):
     @get("/session", opt=ANYONE)
     async def get_session(
         self, service: Service, request: Request[Any, Any, Any]
-    ) -> Response[bytes]:
+    ) -> Response[SessionInfo]:
         """Get whether a key is required, and what the given key allows."""
         key = await service.authenticator.find(request.scope)
         required = service.authenticator.is_required
         if key is None and required and "authorization" in request.headers:
             raise KeyRequired(is_given=True)
         scopes = [scope for scope in SCOPES if key.may(scope)] if key else None
-        return answer({"required": required, "scopes": scopes, "name": key.name if key else None})
+        return answer(SessionInfo(required, scopes, key.name if key else None))
 
     @get("/audit", opt=ADMINISTERS_ALL, sync_to_thread=True)
     def get_audit(
         self, service: Service, limit: Limit = 100, offset: Offset = 0
-    ) -> Response[bytes]:
+    ) -> Response[AuditPage]:
         """List admin actions and deletions, latest first."""
         with service.open_view() as view:
             rows = read_audit(view.session, bounded(limit), bounded(offset))
-        told = [
-            {"at": moment(at), "who": who, "action": action, "target": target, "detail": detail}
-            for at, who, action, target, detail in rows
-        ]
-        return answer({"audit": told})
+        return answer(AuditPage([AuditEntry(moment(at), *told) for at, *told in rows]))

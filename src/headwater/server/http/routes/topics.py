@@ -6,6 +6,7 @@ from urllib.parse import unquote
 
 from litestar import Controller, Request, Response, get
 
+from headwater.api.topics import MessagePage, Topic, TopicCluster, TopicDetail, TopicPage
 from headwater.errors import HeadwaterError, KafkaUnreachable, UnknownPipeline, UnknownTopic
 from headwater.openlineage.names import dataset_id
 from headwater.server.http.access import READS_ALL
@@ -15,7 +16,6 @@ from headwater.server.http.parameters import EachLimit, Offsets, PartitionOrAll,
 from headwater.server.lineage.run_io import dataset_names
 from headwater.server.lineage.view import StoreView
 from headwater.server.service import Service
-from headwater.server.topics.shapes import TopicShape
 
 _CODES: dict[type[HeadwaterError], int] = {
     UnknownPipeline: 404,
@@ -37,36 +37,28 @@ class KafkaTopics(Controller):
     exception_handlers = dict.fromkeys(_CODES, _told)
 
     @get("/", opt=READS_ALL)
-    async def list_kafka_clusters(self, service: Service) -> Response[bytes]:
+    async def list_kafka_clusters(self, service: Service) -> Response[list[TopicCluster]]:
         """List the Kafka clusters of the server."""
         return answer(service.topics.clusters())
 
     @get("/{cluster:str}/topics", opt=READS_ALL)
-    async def list_topics(self, service: Service, cluster: PathText) -> Response[bytes]:
+    async def list_topics(self, service: Service, cluster: PathText) -> Response[TopicPage]:
         """List the topics of a cluster with partitions, messages and subjects."""
         cluster = unquote(cluster)
         topics, problem = await service.topics.topics(cluster)
         await asyncio.to_thread(_link, service, cluster, topics)
-        return answer({"topics": topics, "problem": problem})
+        return answer(TopicPage(topics, problem))
 
     @get("/{cluster:str}/topics/{topic:str}", opt=READS_ALL)
     async def get_topic(
         self, service: Service, cluster: PathText, topic: PathText
-    ) -> Response[bytes]:
+    ) -> Response[TopicDetail]:
         """Get the partitions and schema versions of a topic, newest first."""
         cluster, topic = unquote(cluster), unquote(topic)
         partitions, subjects, problem = await service.topics.topic(cluster, topic)
-        shape = TopicShape(topic, len(partitions), 0, False, [])
+        shape = Topic(topic, len(partitions), 0, False, [])
         await asyncio.to_thread(_link, service, cluster, [shape])
-        return answer(
-            {
-                "name": topic,
-                "nodeId": shape.node_id,
-                "partitions": partitions,
-                "subjects": subjects,
-                "problem": problem,
-            }
-        )
+        return answer(TopicDetail(topic, shape.node_id, partitions, subjects, problem))
 
     @get("/{cluster:str}/topics/{topic:str}/messages", opt=READS_ALL)
     async def list_messages(
@@ -77,7 +69,7 @@ class KafkaTopics(Controller):
         limit: EachLimit = 10,
         partition: PartitionOrAll = -1,
         offset: Offsets = None,
-    ) -> Response[bytes]:
+    ) -> Response[MessagePage]:
         """Get the latest messages of each partition, decoded, with secrets masked.
 
         With `partition` and `offset`, which may be repeated, those messages as far as they exist.
@@ -89,10 +81,10 @@ class KafkaTopics(Controller):
             found = await service.topics.messages(*place, limit)
         else:
             found = await service.topics.messages_at(*place, partition, offset)
-        return answer({"messages": found})
+        return answer(MessagePage(found))
 
 
-def _link(service: Service, cluster: str, topics: list[TopicShape]) -> None:
+def _link(service: Service, cluster: str, topics: list[Topic]) -> None:
     servers = service.topics.servers(cluster)
     with service.open_view() as view:
         for topic in topics:

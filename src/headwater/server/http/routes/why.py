@@ -2,6 +2,7 @@
 
 from litestar import Controller, Response, get
 
+from headwater.api import records
 from headwater.openlineage.names import NodeKind
 from headwater.server.http.access import READS_NODE
 from headwater.server.http.common import answer, name_of, time_of
@@ -21,7 +22,7 @@ class Why(Controller):
     @get("/why", opt=READS_NODE, sync_to_thread=True)
     def get_why(
         self, service: Service, node_id: Node, snapshot: SnapshotId, watermark: Watermark = None
-    ) -> Response[bytes]:
+    ) -> Response[records.Why]:
         """List the runs that wrote what is in a snapshot of a table, with what they read.
 
         The first is the run that made the snapshot; those after it wrote the tables that it read.
@@ -39,7 +40,4 @@ class Why(Controller):
             found = why(view, root, snapshot, before)
         if found is None:
             raise NotFound("Snapshot", snapshot)
-        return answer({
-            "nodeId": node_id, "snapshot": snapshot, "complete": found.is_complete,
-            "writes": found.writes,
-        })  # fmt: skip
+        return answer(records.Why(node_id, snapshot, found.is_complete, found.writes))

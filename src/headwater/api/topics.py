@@ -1,11 +1,11 @@
-"""What the API tells of topics."""
+"""Kafka clusters and their topics."""
 
 from typing import Any
 
-from msgspec import Struct
+from headwater.api.base import Answer
 
 
-class ClusterShape(Struct, gc=False, rename="camel"):
+class TopicCluster(Answer):
     """A Kafka cluster as the server was told of it."""
 
     name: str
@@ -13,14 +13,14 @@ class ClusterShape(Struct, gc=False, rename="camel"):
     has_registry: bool
 
 
-class Subject(Struct, gc=False):
+class Subject(Answer):
     """A subject of a schema registry, and how many versions it has; none when that is unknown."""
 
     name: str
     versions: int | None
 
 
-class TopicShape(Struct, rename="camel"):
+class Topic(Answer):
     """A topic in the list."""
 
     name: str
@@ -31,7 +31,14 @@ class TopicShape(Struct, rename="camel"):
     node_id: str | None = None
 
 
-class Partition(Struct, gc=False):
+class TopicPage(Answer):
+    """The topics of a cluster, and what could not be read of them."""
+
+    topics: list[Topic]
+    problem: str | None
+
+
+class TopicPartition(Answer):
     """A partition: the first offset that is held, and the one that comes next."""
 
     id: int
@@ -39,31 +46,41 @@ class Partition(Struct, gc=False):
     next: int
 
 
-class Field(Struct, gc=False):
+class SchemaField(Answer):
     """A field of a schema; one inside another is named with dots."""
 
     name: str
     type: str
 
 
-class Version(Struct, rename="camel"):
+class SchemaVersion(Answer):
     """A version of a subject."""
 
     version: int
     schema_id: int
     kind: str
     text: str
-    fields: list[Field]
+    fields: list[SchemaField]
 
 
-class SubjectVersions(Struct):
+class SubjectVersions(Answer):
     """A subject with its versions, the newest first."""
 
     name: str
-    versions: list[Version]
+    versions: list[SchemaVersion]
 
 
-class Told(Struct, rename="camel"):
+class TopicDetail(Answer):
+    """A topic with its partitions and schemas."""
+
+    name: str
+    node_id: str | None
+    partitions: list[TopicPartition]
+    subjects: list[SubjectVersions]
+    problem: str | None
+
+
+class MessagePart(Answer):
     """A key or a value: how it was read, and what it says without secrets."""
 
     format: str
@@ -74,12 +91,18 @@ class Told(Struct, rename="camel"):
     note: str | None = None
 
 
-class Message(Struct, rename="camel"):
+class Message(Answer):
     """A message as it can be shown."""
 
     partition: int
     offset: int
     at: str | None
-    key: Told | None
-    value: Told | None
+    key: MessagePart | None
+    value: MessagePart | None
     headers: dict[str, Any]
+
+
+class MessagePage(Answer):
+    """Messages of a topic."""
+
+    messages: list[Message]
