@@ -145,6 +145,10 @@ docs: $(STAMP) ## Write the reference from the code, and build the documents as 
 	$(BIN)/python tools/reference.py
 	$(BIN)/mkdocs build --quiet
 
+.PHONY: types
+types: $(STAMP) ## Write the page's types of the server's answers from its OpenAPI document
+	$(BIN)/python tools/page.py types
+
 .PHONY: screenshots
 screenshots: $(STAMP) $(PAGE) ## Make the pictures of docs/images anew
 	PYTHONPATH=tests $(BIN)/python -m page.screenshots

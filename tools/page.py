@@ -1,17 +1,21 @@
 """Build the page of web/ into the package, with the system's Node or the one of a wheel.
 
 tools/page.py build     what `make setup` does
-tools/page.py check     format, lint, types
+tools/page.py types     the types of the server's answers, from its OpenAPI document
+tools/page.py check     format, lint, types, and whether those of the answers are up to date
 tools/page.py test      the tests of its graph maths
 """
 
 import importlib.util
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 WEB = ROOT / "web"
@@ -30,7 +34,10 @@ def main(command: str) -> int:
         return 1
     try:
         install(npm)
-        subprocess.run([*npm, "run", "--silent", command], cwd=WEB, check=True)
+        if command in ("types", "check"):
+            write_types(npm, only_check=command == "check")
+        if command != "types":
+            subprocess.run([*npm, "run", "--silent", command], cwd=WEB, check=True)
     except subprocess.CalledProcessError as error:
         return error.returncode
     return 0
@@ -70,6 +77,32 @@ def install(npm: list[str]) -> None:
             [*npm, "install", "--no-save", "--no-audit", "--loglevel=error"], cwd=WEB, check=True
         )
         mark.write_bytes(lock.read_bytes())
+
+
+def write_types(npm: list[str], *, only_check: bool) -> None:
+    """Write the types of the server's answers, or fail where they are not those of the document."""
+    with TemporaryDirectory() as folder:
+        document = Path(folder) / "openapi.json"
+        document.write_text(json.dumps(schemas_of_api(folder), default=str))
+        tell = ["--", str(document), *(["--check"] if only_check else [])]
+        done = subprocess.run([*npm, "run", "--silent", "types", *tell], cwd=WEB, check=False)
+    if done.returncode:
+        print("src/api/generated.ts is not up to date: run `make types`", file=sys.stderr)
+        raise subprocess.CalledProcessError(done.returncode, "types")
+
+
+def schemas_of_api(folder: str) -> dict[str, Any]:
+    """The server's OpenAPI document without its routes, whose parameters the page writes itself."""
+    # Not at the top: the page is also built where the server is not installed.
+    from headwater.server.http.app import assemble, make_api
+    from headwater.server.settings import Settings
+
+    _, service = assemble(Settings(store=f"sqlite:///{folder}/lineage.db"))
+    try:
+        document = make_api(service).openapi_schema.to_schema()
+    finally:
+        service.store.close()
+    return document | {"paths": {}, "components": {"schemas": document["components"]["schemas"]}}
 
 
 if __name__ == "__main__":

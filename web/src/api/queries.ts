@@ -6,12 +6,14 @@ import { under } from "./names";
 import type {
   ColumnLineage,
   Dataset,
-  DatasetVersion,
+  DatasetVersionPage,
   Job,
+  JobPage,
   Lineage,
   Name,
-  Run,
-  SearchResult,
+  RunPage,
+  SearchPage,
+  SnapshotPage,
 } from "./types";
 
 /** Where nothing comes by itself, ask again and again; while the stream runs, only now and then. */
@@ -75,20 +77,13 @@ export const versionsQuery = (name: Name) =>
   queryOptions({
     queryKey: ["versions", name.namespace, name.name],
     queryFn: ({ signal }) =>
-      get<{ versions: DatasetVersion[] }>(`${under("datasets", name)}/versions`, {}, signal),
+      get<DatasetVersionPage>(`${under("datasets", name)}/versions`, {}, signal),
   });
-
-export interface Snapshot {
-  id: string;
-  at: string;
-  runId: string;
-}
 
 export const snapshotsQuery = (name: Name) =>
   queryOptions({
     queryKey: ["snapshots", name.namespace, name.name],
-    queryFn: ({ signal }) =>
-      get<{ snapshots: Snapshot[] }>(`${under("datasets", name)}/snapshots`, {}, signal),
+    queryFn: ({ signal }) => get<SnapshotPage>(`${under("datasets", name)}/snapshots`, {}, signal),
     refetchInterval: 10_000,
   });
 
@@ -103,19 +98,14 @@ export const formulasQuery = (nodeId: string, asOf: string | null) =>
 export const runsQuery = (name: Name, limit = 30) =>
   queryOptions({
     queryKey: ["runs", name.namespace, name.name, limit],
-    queryFn: ({ signal }) => get<{ runs: Run[] }>(`${under("jobs", name)}/runs`, { limit }, signal),
+    queryFn: ({ signal }) => get<RunPage>(`${under("jobs", name)}/runs`, { limit }, signal),
     refetchInterval: often,
   });
 
 export const childrenQuery = (name: Name, limit = 100) =>
   queryOptions({
     queryKey: ["children", name.namespace, name.name, limit],
-    queryFn: ({ signal }) =>
-      get<{ jobs: Job[]; totalCount: number }>(
-        `${under("jobs", name)}/children`,
-        { limit },
-        signal,
-      ),
+    queryFn: ({ signal }) => get<JobPage>(`${under("jobs", name)}/children`, { limit }, signal),
     refetchInterval: often,
   });
 
@@ -126,8 +116,7 @@ export const searchQuery = (q: string) =>
     placeholderData: keepPreviousData,
     queryFn: async ({ signal }) => {
       const ask = async (params: Params) =>
-        (await get<{ results: SearchResult[] }>("/search", { q, limit: 20, ...params }, signal))
-          .results;
+        (await get<SearchPage>("/search", { q, limit: 20, ...params }, signal)).results;
       const found = await ask({ types: "job,dataset,column,run" });
       // A server that knows no types finds columns only when asked for them alone.
       if (found.some((result) => result.type === "COLUMN" || result.type === "RUN")) return found;

@@ -1,193 +1,64 @@
-// The shapes of the server's answers, as far as the page reads them.
+// The server's answers: `make types` writes what they are, and this says what the page needs of them.
+import type * as answers from "./generated";
 
-export type RunState = "NEW" | "RUNNING" | "COMPLETED" | "FAILED" | "ABORTED";
-
-export interface Name {
-  namespace: string;
-  name: string;
-}
-
-export interface Field {
-  name: string;
-  type: string | null;
-  tags: string[];
-  description: string | null;
-  /** False of a column that only column lineage names. */
-  inSchema?: boolean;
-}
+export type * from "./generated";
 
 export type Facets = Record<string, unknown>;
 
-export interface VersionedDataset {
-  datasetVersionId: Name & { version: string };
-  facets: Facets;
-}
+/** A key with namespaces is told only the names of what is not in them. */
+type Named<T extends { nodeId: string; namespace: string; name: string }> = Partial<T> &
+  Pick<T, "nodeId" | "namespace" | "name">;
 
-export interface Run {
-  id: string;
-  createdAt: string;
-  updatedAt: string;
-  state: RunState;
-  startedAt: string | null;
-  endedAt: string | null;
-  durationMs: number | null;
-  jobVersion: (Name & { version: string }) | null;
-  inputDatasetVersions: VersionedDataset[];
-  outputDatasetVersions: VersionedDataset[];
-  facets: Facets;
-}
+type About<N, D> = Omit<N, "data"> & { data: D };
 
-export interface DatasetData {
-  id: Name;
-  name: string;
-  namespace: string;
-  fields: Field[];
-  tags: string[];
-  description: string | null;
-  updatedAt: string;
-}
+export type DatasetData = Pick<
+  answers.DatasetData,
+  "id" | "name" | "namespace" | "fields" | "tags" | "description" | "updatedAt"
+>;
 
-export interface JobData {
-  id: Name;
-  type: "BATCH" | "STREAM";
-  name: string;
-  simpleName: string;
-  parentJobName: string | null;
-  namespace: string;
-  updatedAt: string;
-  description: string | null;
-  location: string | null;
-  latestRun: Run | null;
-}
+export type JobData = Pick<
+  answers.JobData,
+  | "id"
+  | "type"
+  | "name"
+  | "simpleName"
+  | "parentJobName"
+  | "namespace"
+  | "updatedAt"
+  | "description"
+  | "location"
+  | "latestRun"
+>;
 
-export interface Edge {
-  origin: string;
-  destination: string;
-}
+export type LineageNode = About<answers.DatasetNode, DatasetData> | About<answers.JobNode, JobData>;
 
-export type LineageNode =
-  | { id: string; type: "DATASET"; data: DatasetData; inEdges: Edge[]; outEdges: Edge[] }
-  | { id: string; type: "JOB"; data: JobData; inEdges: Edge[]; outEdges: Edge[] };
+export type Lineage = { graph: LineageNode[] } & Partial<Omit<answers.WholeGraph, "graph">>;
 
-export interface Lineage {
-  graph: LineageNode[];
-  total?: number;
-  whole?: boolean;
-}
+export type ColumnInput = Omit<answers.ColumnInput, "datasetVersion">;
 
-export interface Transformation {
-  type: "DIRECT" | "INDIRECT" | string;
-  subtype: string | null;
-  description: string;
-  masking: boolean;
-}
-
-export interface ColumnInput {
-  namespace: string;
-  dataset: string;
-  field: string;
-  transformationType: string | null;
-  transformationDescription: string | null;
-  transformations?: Transformation[];
-  job?: Name | null;
-}
-
-export interface ColumnNode {
-  id: string;
-  type: "DATASET_FIELD";
-  data: {
-    namespace: string;
-    dataset: string;
-    field: string;
-    fieldType: string;
+export type ColumnNode = About<
+  Pick<answers.ColumnNode, "id" | "type">,
+  Pick<answers.ColumnData, "namespace" | "dataset" | "field" | "fieldType"> & {
     inputFields: ColumnInput[];
-  };
-}
+  }
+>;
 
-export interface ColumnLineage {
-  graph: ColumnNode[];
-}
+export type ColumnLineage = { graph: ColumnNode[] };
 
-export interface Job extends JobData {
-  inputs: Name[];
-  outputs: Name[];
-  createdAt: string;
-  latestRuns: Run[] | null;
-  facets: Facets;
-  tags: string[];
-  labels: string[];
-}
+export type ReachedOutput = Named<answers.ReachedOutput>;
 
-export interface Dataset extends DatasetData {
-  physicalName: string;
-  sourceName: string;
-  createdAt: string;
-  currentVersion: string | null;
-  facets: Facets;
-}
-
-export interface DatasetVersion {
-  version: string;
-  createdAt: string;
-  fields: Field[];
-  createdByRun: Run | null;
-}
-
-export interface SearchResult {
-  type: "JOB" | "DATASET" | "COLUMN" | "FIELD" | "RUN";
-  name: string;
-  namespace: string;
-  nodeId: string;
-  field?: string | null;
-  updatedAt: string;
-  state?: RunState | null;
-}
-
-export interface LineageEvent {
-  eventType?: string;
-  eventTime: string;
-  producer?: string;
-  run?: { runId: string; facets?: Facets };
-  job?: Name & { facets?: Facets };
-  dataset?: Name & { facets?: Facets };
-  inputs?: (Name & { facets?: Facets })[];
-  outputs?: (Name & { facets?: Facets })[];
-}
-
-export interface ReachedRun {
-  runId: string;
-  state: string;
-  since: string;
-  firstBatch: number | null;
-  lastBatch: number | null;
-  exact: boolean;
-  reason: string | null;
-}
-
-/** What a key may not see of a dataset is left out. */
-export interface ReachedOutput {
-  nodeId: string;
-  namespace: string;
-  name: string;
-  since?: string;
-  snapshots?: string[];
-  snapshotCount?: number;
-}
-
-export interface ReachedJob {
-  nodeId: string;
-  namespace: string;
-  name: string;
-  step: number;
-  exact: boolean;
-  runCount: number;
-  runs: ReachedRun[];
-  /** The datasets by which the records came to it. */
-  inputs?: (Name & { nodeId: string })[];
+export type ReachedJob = Omit<answers.ReachedJob, "inputs" | "outputs"> & {
+  inputs?: answers.ReachedInput[];
   outputs: ReachedOutput[];
-}
+};
 
-export interface Reached {
-  complete: boolean;
-  jobs: ReachedJob[];
-}
+export type Reached = Pick<answers.Reached, "complete"> & { jobs: ReachedJob[] };
+
+export type VersionRead = Named<answers.VersionRead>;
+
+export type Write = Omit<Named<answers.Write>, "output" | "inputs"> & {
+  output: VersionRead;
+  inputs?: VersionRead[];
+};
+
+export type Why = Pick<answers.Why, "complete"> & { writes: Write[] };

@@ -3,28 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { get } from "../../api/client";
 import { runLink } from "../../api/names";
-import type { Name } from "../../api/types";
+import type { AdjacentRun, RunSide, RunLineage as Told } from "../../api/types";
 import { Section } from "../lineage/PanelParts";
-
-interface Side {
-  nodeId: string;
-  version: string | null;
-  offsets: Record<string, { from: number | null; to: number | null }> | null;
-  snapshots?: (string | number)[];
-}
-
-interface Other {
-  runId: string;
-  job: Name;
-  via: string;
-}
-
-interface Told {
-  inputs: Side[];
-  outputs: Side[];
-  upstreamRuns: Other[];
-  downstreamRuns: Other[];
-}
 
 export function RunLineage({ id }: { id: string }) {
   const told = useQuery({
@@ -43,7 +23,7 @@ export function RunLineage({ id }: { id: string }) {
   );
 }
 
-function Extents({ title, sides }: { title: string; sides: Side[] }) {
+function Extents({ title, sides }: { title: string; sides: RunSide[] }) {
   const told = sides.filter((side) => side.offsets || (side.snapshots?.length ?? 0) > 0);
   if (told.length === 0) return null;
   return (
@@ -67,7 +47,7 @@ function Extents({ title, sides }: { title: string; sides: Side[] }) {
   );
 }
 
-function Runs({ title, runs }: { title: string; runs: Other[] }) {
+function Runs({ title, runs }: { title: string; runs: AdjacentRun[] }) {
   if (runs.length === 0) return null;
   return (
     <Section title={title}>

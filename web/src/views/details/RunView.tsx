@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import { get } from "../../api/client";
 import { datasetLink, jobId, jobLink, lineageLink } from "../../api/names";
 import { often } from "../../api/queries";
-import type { Facets, LineageEvent, Run, VersionedDataset } from "../../api/types";
+import type { Facets, LineageEvent, Run, RunDataset } from "../../api/types";
 import { Outside } from "../../components/Markdown";
 import { StateBadge } from "../../components/StateBadge";
 import { Failure, Waiting } from "../../components/Told";
@@ -114,7 +114,7 @@ function Head({ run, job }: { run: Run; job: LineageEvent["job"] }) {
   );
 }
 
-function Versions({ title, found }: { title: string; found: VersionedDataset[] }) {
+function Versions({ title, found }: { title: string; found: RunDataset[] }) {
   if (found.length === 0) return null;
   return (
     <Section title={title}>

@@ -5,16 +5,12 @@ import { Link } from "wouter";
 import { get } from "../../api/client";
 import { datasetId, runLink, under } from "../../api/names";
 import { snapshotsQuery } from "../../api/queries";
-import type { Name } from "../../api/types";
+import type { Name, SnapshotOffsets } from "../../api/types";
 import { Failure } from "../../components/Told";
 import { ago, moment } from "../../graph/words";
 import { useNow } from "../../live/now";
 import { Section } from "../lineage/PanelParts";
 import { whyLink } from "../records/why";
-
-interface Held {
-  offsets: Record<string, Record<string, { from: number | null; to: number | null }>>;
-}
 
 const FEW = 5;
 
@@ -39,7 +35,7 @@ export function Snapshots({ name }: { name: Name }) {
               {one.id}
             </button>
             <small title={moment(one.at)}>
-              {ago(one.at, now)} <Link href={runLink(one.runId)}>by a run</Link> ·{" "}
+              {ago(one.at, now)} {one.runId && <Link href={runLink(one.runId)}>by a run</Link>} ·{" "}
               <Link href={whyLink(datasetId(name), one.id)}>Trace</Link>
             </small>
             {open === one.id && <Offsets name={name} snapshot={one.id} />}
@@ -59,7 +55,7 @@ function Offsets({ name, snapshot }: { name: Name; snapshot: string }) {
   const { data, error } = useQuery({
     queryKey: ["snapshot-offsets", name.namespace, name.name, snapshot],
     queryFn: ({ signal }) =>
-      get<Held>(
+      get<SnapshotOffsets>(
         `${under("datasets", name)}/snapshots/${encodeURIComponent(snapshot)}/offsets`,
         {},
         signal,

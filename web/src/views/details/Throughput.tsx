@@ -2,17 +2,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { get } from "../../api/client";
 import { often } from "../../api/queries";
-import type { Run } from "../../api/types";
+import type { ProgressPoint, Run, RunProgress } from "../../api/types";
 import { type Dot, Line } from "../../components/Line";
 import { Section } from "../lineage/PanelParts";
 
-interface Point {
-  at: string;
-  rowsPerSecond: number | null;
-  lagRows: number | null;
-}
-
-const dots = (points: Point[], figure: "rowsPerSecond" | "lagRows"): Dot[] =>
+const dots = (points: ProgressPoint[], figure: "rowsPerSecond" | "lagRows"): Dot[] =>
   points.flatMap((point) => {
     const value = point[figure];
     return value === null ? [] : [{ at: Date.parse(point.at), value }];
@@ -22,7 +16,7 @@ export function Throughput({ run }: { run: Run }) {
   const { data } = useQuery({
     queryKey: ["progress", run.id],
     queryFn: ({ signal }) =>
-      get<{ points: Point[] }>(`/runs/${encodeURIComponent(run.id)}/progress`, {}, signal),
+      get<RunProgress>(`/runs/${encodeURIComponent(run.id)}/progress`, {}, signal),
     refetchInterval: run.state === "RUNNING" ? often : false,
   });
   if (!data || data.points.length < 2) return null;

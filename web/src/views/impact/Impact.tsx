@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { address, ask, get } from "../../api/client";
 import { datasetId, lineageLink, runLink } from "../../api/names";
+import type { ImpactItem, ImpactPage } from "../../api/types";
 import { Icon } from "../../components/Icon";
 import { StateBadge } from "../../components/StateBadge";
 import { Empty, Failure, Waiting } from "../../components/Told";
@@ -14,22 +15,6 @@ import { useNow } from "../../live/now";
 import { save } from "../lineage/exports";
 import { Page, useParams } from "../tables/parts";
 
-interface Item {
-  nodeId: string;
-  type: "JOB" | "DATASET" | "DATASET_FIELD";
-  namespace: string;
-  name: string;
-  field: string | null;
-  distance: number;
-  kind: "DIRECT" | "INDIRECT" | null;
-  via: string[];
-  owners: string[];
-  tags: string[];
-  lastState: string | null;
-  lastRunId: string | null;
-  lastRunAt: string | null;
-}
-
 export function Impact() {
   const [params, change] = useParams();
   const node = params.get("node") ?? "";
@@ -39,7 +24,7 @@ export function Impact() {
   const found = useQuery({
     queryKey: ["impact", way, node],
     enabled: node !== "",
-    queryFn: ({ signal }) => get<{ items: Item[] }>(`/${way}`, { nodeId: node, depth: 20 }, signal),
+    queryFn: ({ signal }) => get<ImpactPage>(`/${way}`, { nodeId: node, depth: 20 }, signal),
   });
   const csv = async () => {
     const url = address(`/${way}`, { nodeId: node, depth: 20, format: "csv" });
@@ -86,7 +71,7 @@ export function Impact() {
   );
 }
 
-function Items({ items }: { items: Item[] }) {
+function Items({ items }: { items: ImpactItem[] }) {
   const now = useNow();
   return (
     <table>
@@ -133,13 +118,13 @@ function Items({ items }: { items: Item[] }) {
   );
 }
 
-function linkOf(item: Item): string {
+function linkOf(item: ImpactItem): string {
   return item.type === "DATASET_FIELD"
     ? lineageLink(datasetId(item), item.nodeId)
     : lineageLink(item.nodeId);
 }
 
-function iconOf(item: Item) {
+function iconOf(item: ImpactItem) {
   if (item.type === "JOB") return "batch";
   return item.type === "DATASET_FIELD" ? "column" : kindOf(item.namespace, item.name);
 }

@@ -2,13 +2,14 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Fragment, useState } from "react";
 import { Link } from "wouter";
+import type { Message, MessagePart } from "../../api/types";
 import { Failure, Waiting } from "../../components/Told";
 import { ago, moment } from "../../graph/words";
 import { useNow } from "../../live/now";
 import { Section } from "../lineage/PanelParts";
 import { reachedLink } from "../records/reached";
 import { cell, columnsOf, fieldOf, isRecord, text } from "./cells";
-import { type From, type Message, messagesQuery, type Part } from "./topics";
+import { type From, messagesQuery } from "./topics";
 
 const COUNTS = [10, 25, 100];
 
@@ -153,7 +154,7 @@ function Table({ messages, node, first }: TableProps) {
   );
 }
 
-function Value({ part, columns }: { part: Part | null; columns: string[] }) {
+function Value({ part, columns }: { part: MessagePart | null; columns: string[] }) {
   if (part && isRecord(part.value)) {
     return columns.map((name) => <Cell key={name} value={fieldOf(part.value, name)} />);
   }
@@ -166,7 +167,7 @@ function Value({ part, columns }: { part: Part | null; columns: string[] }) {
 }
 
 const HIDDEN = "not shown: it cannot be decoded, and seems to hold a secret";
-const isHidden = (part: Part) => part.value === null && part.format === "hex";
+const isHidden = (part: MessagePart) => part.value === null && part.format === "hex";
 
 function Cell({ value, kind = "" }: { value: unknown; kind?: string }) {
   const told = cell(value);
@@ -208,7 +209,7 @@ function Whole({ message, node }: { message: Message; node: string | null }) {
   );
 }
 
-function Read({ title, part }: { title: string; part: Part }) {
+function Read({ title, part }: { title: string; part: MessagePart }) {
   return (
     <>
       <h3>

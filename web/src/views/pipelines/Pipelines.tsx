@@ -3,14 +3,14 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
 import { jobId, jobLink } from "../../api/names";
-import type { Job } from "../../api/types";
+import type { ConnectCluster, Job } from "../../api/types";
 import { Icon } from "../../components/Icon";
 import { Empty, Failure, Waiting } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
 import { short } from "../../graph/words";
 import { usePulse } from "../../live/pulses";
 import { useParams } from "../tables/parts";
-import { type Cluster, type Connector, clustersQuery, connectorsQuery, useJobs } from "./api";
+import { type Connector, clustersQuery, connectorsQuery, useJobs } from "./api";
 import { ConnectorPanel } from "./ConnectorPanel";
 import { Editor } from "./Editor";
 import { ConnectorState } from "./states";
@@ -69,7 +69,7 @@ function Teach() {
 }
 
 interface OneProps {
-  cluster: Cluster;
+  cluster: ConnectCluster;
   chosen: string | null;
   choose: (connector: string) => void;
   deploy: () => void;

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { get } from "../../api/client";
 import { datasetId, datasetLink, lineageLink, runLink } from "../../api/names";
-import type { Name } from "../../api/types";
+import type { TablePage, WarehouseTable } from "../../api/types";
 import { Icon } from "../../components/Icon";
 import { Empty, Failure, Waiting } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
@@ -15,13 +15,6 @@ import { whyLink } from "../records/why";
 import { Filter, useParams } from "../tables/parts";
 import { Tabs } from "./Tabs";
 
-interface Table extends Name {
-  aliases: Name[];
-  updatedAt: string;
-  snapshots: number;
-  last: { id: string; at: string; runId: string } | null;
-}
-
 export function Tables() {
   useTitle("Tables");
   const [params, change] = useParams();
@@ -29,7 +22,7 @@ export function Tables() {
   const text = params.get("q") ?? "";
   const found = useQuery({
     queryKey: ["tables"],
-    queryFn: ({ signal }) => get<{ tables: Table[] }>("/tables", {}, signal),
+    queryFn: ({ signal }) => get<TablePage>("/tables", {}, signal),
     refetchInterval: 10_000,
   });
   const shown = (found.data?.tables ?? []).filter((one) =>
@@ -86,7 +79,7 @@ export function Tables() {
 }
 
 interface RowProps {
-  table: Table;
+  table: WarehouseTable;
   isOpen: boolean;
   toggle: () => void;
 }
@@ -120,7 +113,7 @@ function Row({ table, isOpen, toggle }: RowProps) {
           {table.last ? (
             <>
               <span title={moment(table.last.at)}>{ago(table.last.at, now)}</span>{" "}
-              <Link href={runLink(table.last.runId)}>by a run</Link>
+              {table.last.runId && <Link href={runLink(table.last.runId)}>by a run</Link>}
             </>
           ) : (
             <span title={moment(table.updatedAt)}>updated {ago(table.updatedAt, now)}</span>

@@ -2,6 +2,7 @@
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { lineageLink } from "../../api/names";
+import type { SchemaVersion, TopicDetail } from "../../api/types";
 import { FieldChanges } from "../../components/FieldChanges";
 import { Icon } from "../../components/Icon";
 import { Empty, Failure, Waiting } from "../../components/Told";
@@ -11,7 +12,7 @@ import { Level, Section } from "../lineage/PanelParts";
 import { reachedLink } from "../records/reached";
 import { useParams } from "../tables/parts";
 import { Messages } from "./Messages";
-import { type From, kafkaQuery, type SchemaVersion, type TopicDetail, topicQuery } from "./topics";
+import { type From, kafkaQuery, topicQuery } from "./topics";
 
 export function TopicView() {
   const [params] = useParams();

@@ -2,13 +2,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { lineageLink } from "../../api/names";
+import type { Topic, TopicCluster } from "../../api/types";
 import { Icon } from "../../components/Icon";
 import { Empty, Failure, Waiting } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
 import { short } from "../../graph/words";
 import { Filter, useParams } from "../tables/parts";
 import { Tabs } from "./Tabs";
-import { type KafkaCluster, kafkaQuery, type Topic, topicLink, topicsQuery } from "./topics";
+import { kafkaQuery, topicLink, topicsQuery } from "./topics";
 
 export function Topics() {
   useTitle("Topics");
@@ -39,7 +40,7 @@ function Teach() {
   );
 }
 
-function One({ cluster }: { cluster: KafkaCluster }) {
+function One({ cluster }: { cluster: TopicCluster }) {
   const [params, change] = useParams();
   const found = useQuery(topicsQuery(cluster.name));
   const text = params.get("q") ?? "";
@@ -82,7 +83,7 @@ function One({ cluster }: { cluster: KafkaCluster }) {
   );
 }
 
-function Table({ cluster, topics }: { cluster: KafkaCluster; topics: Topic[] }) {
+function Table({ cluster, topics }: { cluster: TopicCluster; topics: Topic[] }) {
   return (
     <table>
       <thead>

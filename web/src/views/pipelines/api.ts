@@ -3,15 +3,7 @@ import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { get, send } from "../../api/client";
 import { often } from "../../api/queries";
-import type { Job } from "../../api/types";
-
-export interface Cluster {
-  name: string;
-  url: string;
-  kind: "headwater" | "connect";
-  reachable: boolean;
-  version: string | null;
-}
+import type { ConnectCluster, Job } from "../../api/types";
 
 export interface TaskStatus {
   id: number;
@@ -38,7 +30,7 @@ const at = (cluster: string, ...rest: string[]) =>
 
 export const clustersQuery = queryOptions({
   queryKey: ["clusters"],
-  queryFn: ({ signal }) => get<Cluster[]>("/pipelines", {}, signal),
+  queryFn: ({ signal }) => get<ConnectCluster[]>("/pipelines", {}, signal),
   refetchInterval: 5_000,
 });
 

@@ -1,5 +1,5 @@
 // Decoded values as the cells of a table.
-import type { Message } from "./topics";
+import type { Message } from "../../api/types";
 
 const MOST = 12;
 

@@ -1,55 +1,7 @@
 // What the page asks about topics, through the server.
 import { queryOptions } from "@tanstack/react-query";
 import { get } from "../../api/client";
-
-export interface KafkaCluster {
-  name: string;
-  servers: string;
-  hasRegistry: boolean;
-}
-
-export interface Topic {
-  name: string;
-  partitions: number;
-  messages: number;
-  isInternal: boolean;
-  subjects: { name: string; versions: number | null }[];
-  nodeId: string | null;
-}
-
-export interface SchemaVersion {
-  version: number;
-  schemaId: number;
-  kind: string;
-  text: string;
-  fields: { name: string; type: string }[];
-}
-
-export interface TopicDetail {
-  name: string;
-  nodeId: string | null;
-  partitions: { id: number; first: number; next: number }[];
-  subjects: { name: string; versions: SchemaVersion[] }[];
-  problem: string | null;
-}
-
-export interface Part {
-  format: string;
-  value: unknown;
-  schemaId: number | null;
-  size: number;
-  isCut: boolean;
-  note: string | null;
-}
-
-export interface Message {
-  partition: number;
-  offset: number;
-  at: string | null;
-  key: Part | null;
-  value: Part | null;
-  headers: Record<string, string>;
-}
+import type { MessagePage, TopicCluster, TopicDetail, TopicPage } from "../../api/types";
 
 const at = (cluster: string, ...rest: string[]) =>
   `/kafka/${[cluster, "topics", ...rest].map(encodeURIComponent).join("/")}`;
@@ -63,14 +15,13 @@ export const peekLink = (node: string, partition: string, offset: number): strin
 
 export const kafkaQuery = queryOptions({
   queryKey: ["kafka"],
-  queryFn: ({ signal }) => get<KafkaCluster[]>("/kafka", {}, signal),
+  queryFn: ({ signal }) => get<TopicCluster[]>("/kafka", {}, signal),
 });
 
 export const topicsQuery = (cluster: string) =>
   queryOptions({
     queryKey: ["topics", cluster],
-    queryFn: ({ signal }) =>
-      get<{ topics: Topic[]; problem: string | null }>(at(cluster), {}, signal),
+    queryFn: ({ signal }) => get<TopicPage>(at(cluster), {}, signal),
     refetchInterval: 5_000,
     retry: false,
   });
@@ -96,7 +47,7 @@ export const messagesQuery = (cluster: string, topic: string, limit: number, fro
     queryFn: ({ signal }) => {
       const offsets = from && Array.from({ length: limit }, (_, one) => String(from.offset + one));
       const params = from ? { partition: from.partition, offset: offsets } : { limit };
-      return get<{ messages: Message[] }>(at(cluster, topic, "messages"), params, signal);
+      return get<MessagePage>(at(cluster, topic, "messages"), params, signal);
     },
     retry: false,
     staleTime: 0,

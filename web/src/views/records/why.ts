@@ -1,33 +1,10 @@
 // The answer of /why, and how it becomes a story: steps from the first records to the snapshot.
-import type { Name } from "../../api/types";
+import type { OffsetRange, VersionRead, Why, Write } from "../../api/types";
 import { reachedLink } from "./reached";
 
-export type Extent = { from: number | null; to: number | null };
+export type { VersionRead, Why, Write };
+export type Extent = OffsetRange;
 export type Offsets = Record<string, Record<string, Extent>>;
-
-export interface VersionRead extends Name {
-  nodeId: string;
-  snapshot?: string | null;
-}
-
-// What a key may not see of a run or a dataset is left out.
-export interface Write extends Name {
-  nodeId: string;
-  runId?: string;
-  state?: string;
-  at?: string;
-  batch?: number | null;
-  output: VersionRead;
-  offsets?: Offsets;
-  inputs?: VersionRead[];
-  exact?: boolean;
-  reason?: string | null;
-}
-
-export interface Why {
-  complete: boolean;
-  writes: Write[];
-}
 
 /** What one job wrote into one dataset, in all of the runs that count. */
 export interface Step {

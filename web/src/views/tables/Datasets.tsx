@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import { get } from "../../api/client";
 import { datasetId, datasetLink, lineageLink } from "../../api/names";
 import { often } from "../../api/queries";
-import type { DatasetData } from "../../api/types";
+import type { DatasetData, DatasetDataPage } from "../../api/types";
 import { Icon } from "../../components/Icon";
 import { Empty, FirstEvent } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
@@ -13,11 +13,6 @@ import { useNow } from "../../live/now";
 import { Tags } from "../lineage/PanelParts";
 import { Filter, Listing, PAGE, Page, useParams } from "./parts";
 
-interface Found {
-  datasets: DatasetData[];
-  totalCount: number;
-}
-
 export function Datasets() {
   useTitle("Datasets");
   const [params, change] = useParams();
@@ -25,7 +20,7 @@ export function Datasets() {
   const offset = Number(params.get("offset") ?? 0);
   const found = useQuery({
     queryKey: ["datasets", q, offset],
-    queryFn: ({ signal }) => get<Found>("/datasets", { q, limit: PAGE, offset }, signal),
+    queryFn: ({ signal }) => get<DatasetDataPage>("/datasets", { q, limit: PAGE, offset }, signal),
     refetchInterval: often,
     placeholderData: keepPreviousData,
   });

@@ -2,18 +2,11 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { get } from "../../api/client";
-import type { LineageEvent } from "../../api/types";
+import type { FoundEvents as Stretch } from "../../api/types";
 import { Empty, Failure } from "../../components/Told";
 import { moment } from "../../graph/words";
 import { EventList } from "./EventList";
 import { PAGE } from "./parts";
-
-interface Stretch {
-  events: LineageEvent[];
-  looked: number;
-  next: string | null;
-  reached: string | null;
-}
 
 interface Props {
   text: string;

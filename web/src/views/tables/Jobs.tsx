@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import { get } from "../../api/client";
 import { jobId, jobLink, lineageLink, runLink } from "../../api/names";
 import { often } from "../../api/queries";
-import type { Job } from "../../api/types";
+import type { Job, JobPage } from "../../api/types";
 import { Icon } from "../../components/Icon";
 import { StateBadge } from "../../components/StateBadge";
 import { Strip } from "../../components/Strip";
@@ -16,11 +16,6 @@ import { usePulse } from "../../live/pulses";
 import { pulseLine } from "../lineage/pulseLine";
 import { Filter, Listing, PAGE, Page, StateFilter, useParams } from "./parts";
 
-interface Found {
-  jobs: Job[];
-  totalCount: number;
-}
-
 export function Jobs() {
   useTitle("Jobs");
   const [params, change] = useParams();
@@ -30,7 +25,7 @@ export function Jobs() {
   const found = useQuery({
     queryKey: ["jobs", state, text, offset],
     queryFn: ({ signal }) =>
-      get<Found>("/jobs", { limit: PAGE, offset, q: text, lastRunStates: state || null }, signal),
+      get<JobPage>("/jobs", { limit: PAGE, offset, q: text, lastRunStates: state || null }, signal),
     refetchInterval: often,
     placeholderData: keepPreviousData,
   });

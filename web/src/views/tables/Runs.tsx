@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import { get } from "../../api/client";
 import { jobId, jobLink, lineageLink, runLink } from "../../api/names";
 import { often } from "../../api/queries";
-import type { Name, Run } from "../../api/types";
+import type { ListedRunPage, Name, Run } from "../../api/types";
 import { StateBadge } from "../../components/StateBadge";
 import { Empty, FirstEvent } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
@@ -11,11 +11,6 @@ import { errorOf, pulseOfRun, reasonOf, shownState } from "../../graph/state";
 import { ago, moment, span } from "../../graph/words";
 import { useNow } from "../../live/now";
 import { Listing, PAGE, Page, StateFilter, useParams } from "./parts";
-
-interface Found {
-  runs: { job: Name; run: Run }[];
-  totalCount: number;
-}
 
 export function Runs() {
   useTitle("Runs");
@@ -25,7 +20,7 @@ export function Runs() {
   const found = useQuery({
     queryKey: ["all-runs", state, offset],
     queryFn: ({ signal }) =>
-      get<Found>("/runs", { limit: PAGE, offset, state: state || null }, signal),
+      get<ListedRunPage>("/runs", { limit: PAGE, offset, state: state || null }, signal),
     refetchInterval: often,
     placeholderData: keepPreviousData,
   });
