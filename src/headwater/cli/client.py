@@ -1,38 +1,40 @@
 """Asks a lineage server over HTTP, for the commands."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 from urllib.parse import quote
 
 import httpx
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
-from headwater.cli.answers import (
-    EventPage,
-    Failure,
-    FieldNode,
-    GraphNode,
-    Job,
-    JobPage,
-    ListedRun,
-    ListedRunPage,
-    Meant,
-    Name,
-    RawGraph,
-    Resolution,
-    RunPage,
-)
+from headwater.api.base import Name
+from headwater.api.catalog import Failure
+from headwater.api.graph import ColumnNode, DatasetNode, JobNode
+from headwater.api.jobs import Job, JobPage
+from headwater.api.runs import ListedRun, ListedRunPage, Run, RunPage
+from headwater.api.search import Meant, Resolution
 from headwater.errors import RequestRefused, ServerUnreachable, UsageError
 from headwater.openlineage.names import NodeId
 
 T = TypeVar("T")
-N = TypeVar("N", GraphNode, FieldNode)
+N = TypeVar("N", bound=DatasetNode | JobNode | ColumnNode)
+GraphNode = DatasetNode | JobNode
 
 _PAGE = 100
+_decode_node = msgspec.json.Decoder(GraphNode).decode
+_decode_column = msgspec.json.Decoder(ColumnNode).decode
 # Names of this machine are asked directly, whatever proxy the environment names.
 _HERE: dict[str, httpx.BaseTransport | None] = {"all://127.0.0.1": None, "all://localhost": None}
+
+
+class _RawGraph(Struct):
+    graph: list[Raw]
+
+
+class _RawEvents(Struct):
+    events: list[Raw]
 
 
 class Client:
@@ -66,19 +68,19 @@ class Client:
     ) -> dict[str, tuple[GraphNode, Raw]]:
         """The graph around a dataset or a job, by node id, each node also as it came."""
         answer = self._get(
-            "lineage", RawGraph, nodeId=node, depth=depth, detail="true", **_as_of(at)
+            "lineage", _RawGraph, nodeId=node, depth=depth, detail="true", **_as_of(at)
         )
-        return _nodes(answer, GraphNode)
+        return _nodes(answer, _decode_node)
 
     def columns(
         self, node: str, depth: int, at: str | None = None
-    ) -> dict[str, tuple[FieldNode, Raw]]:
+    ) -> dict[str, tuple[ColumnNode, Raw]]:
         """The columns around those of a node, both ways, with what happens to them."""
         answer = self._get(
-            "column-lineage", RawGraph, nodeId=node, depth=depth, withDownstream="true",
+            "column-lineage", _RawGraph, nodeId=node, depth=depth, withDownstream="true",
             detail="true", **_as_of(at),
         )  # fmt: skip
-        return _nodes(answer, FieldNode)
+        return _nodes(answer, _decode_column)
 
     def ask(self, path: str, **params: Any) -> dict[str, Any]:
         """An answer as it came."""
@@ -142,7 +144,7 @@ class Client:
                 return
             offset += _PAGE
 
-    def runs(self, job: Name) -> Iterator[Raw]:
+    def runs(self, job: Name) -> Iterator[Run]:
         """The runs of a job, latest first, page by page."""
         path, offset = f"namespaces/{_quoted(job.namespace)}/jobs/{_quoted(job.name)}/runs", 0
         while True:
@@ -165,11 +167,11 @@ class Client:
     def events(self, limit: int, **which: str | None) -> list[Raw]:
         """Raw events of every kind, latest first."""
         given = {name: value for name, value in which.items() if value is not None}
-        return self._get("events/lineage", EventPage, limit=limit, kind="all", **given).events
+        return self._get("events/lineage", _RawEvents, limit=limit, kind="all", **given).events
 
     def event_page(self, **params: Any) -> list[Raw]:
         """A page of raw events, as the server orders them."""
-        return self._get("events/lineage", EventPage, **params).events
+        return self._get("events/lineage", _RawEvents, **params).events
 
     def send_lines(self, lines: bytes) -> dict[str, Any]:
         """Send events, one a line; how many were received and stored.
@@ -235,8 +237,8 @@ def _events(
             fields = {}
 
 
-def _nodes(answer: RawGraph, kind: type[N]) -> dict[str, tuple[N, Raw]]:
-    decoded = ((msgspec.json.decode(raw, type=kind), raw) for raw in answer.graph)
+def _nodes(answer: _RawGraph, decode: Callable[[Raw], N]) -> dict[str, tuple[N, Raw]]:
+    decoded = ((decode(raw), raw) for raw in answer.graph)
     return {node.id: (node, raw) for node, raw in decoded}
 
 

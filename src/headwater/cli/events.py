@@ -9,7 +9,7 @@ import msgspec
 import typer
 from msgspec import Raw
 
-from headwater.cli.answers import EventBody
+from headwater.api.events import LineageEvent
 from headwater.cli.options import DEFAULT_SERVER, Server
 from headwater.errors import UsageError
 from headwater.openlineage.times import format_moment, parse_moment
@@ -58,8 +58,8 @@ def events(
 
 
 def _row(raw: Raw) -> list[Any]:
-    event = msgspec.json.decode(raw, type=EventBody)
-    if event.job is None:
+    event = msgspec.json.decode(raw, type=LineageEvent)
+    if not event.job:
         name, kind = event.dataset.name if event.dataset else "-", "DATASET"
     else:
         name, kind = event.job.name, (event.event_type or "-") if event.run else "JOB"

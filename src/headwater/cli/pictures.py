@@ -9,7 +9,14 @@ from typing import Protocol
 from msgspec import Raw
 from rich.text import Text
 
-from headwater.cli.answers import FieldNode, GraphNode, InputField, Name, Transformation
+from headwater.api.base import Name
+from headwater.api.graph import (
+    ColumnInput,
+    ColumnNode,
+    DatasetNode,
+    JobNode,
+    Transformation,
+)
 from headwater.cli.output import escaped, state_text
 from headwater.openlineage.graph import Flow
 from headwater.openlineage.names import FieldName
@@ -43,7 +50,7 @@ class Picture(Protocol):
 class NodePicture:
     """Jobs and datasets around one of them."""
 
-    def __init__(self, start: str, nodes: Mapping[str, tuple[GraphNode, Raw]]) -> None:
+    def __init__(self, start: str, nodes: Mapping[str, tuple[DatasetNode | JobNode, Raw]]) -> None:
         self.starts = [start]
         self._nodes = {key: node for key, (node, _) in nodes.items()}
         self.raws = {key: raw for key, (_, raw) in nodes.items()}
@@ -56,22 +63,24 @@ class NodePicture:
 
     def counts(self, node: str) -> bool:
         """Count jobs."""
-        return node in self._nodes and self._nodes[node].type == "JOB"
+        return isinstance(self._nodes.get(node), JobNode)
 
     def label(self, node: str) -> Text:
         """A job with its state, a dataset with its size."""
         if node not in self._nodes:
             return Text(escaped(node), style="bold")
-        data = self._nodes[node].data
-        if self.counts(node):
+        shown = self._nodes[node]
+        if isinstance(shown, JobNode):
+            data = shown.data
             words = [data.type.lower(), data.namespace]
             words += [f"under {data.parent_job_name}"] if data.parent_job_name else []
             state = state_text(data.latest_run.state if data.latest_run else None)
             return _line("job", data.name, state, *words)
-        count = len(data.fields or ())
+        dataset = shown.data
+        count = len(dataset.fields)
         words = [f"{count} column{'s' if count > 1 else ''}"] if count else []
-        words += [data.last_lifecycle_state.lower()] if data.last_lifecycle_state else []
-        return _line("dataset", data.name, None, data.namespace, *words)
+        words += [dataset.last_lifecycle_state.lower()] if dataset.last_lifecycle_state else []
+        return _line("dataset", dataset.name, None, dataset.namespace, *words)
 
     def step(self, origin: str, destination: str) -> Text:
         """Say nothing: a job reads or writes a dataset."""
@@ -85,7 +94,7 @@ class ColumnPicture:
     def __init__(
         self,
         starts: list[str],
-        nodes: Mapping[str, tuple[FieldNode, Raw]],
+        nodes: Mapping[str, tuple[ColumnNode, Raw]],
         *,
         formulas: bool = False,
     ) -> None:
@@ -121,7 +130,7 @@ class ColumnPicture:
         return told
 
 
-def starts_in_dataset(nodes: Mapping[str, tuple[FieldNode, Raw]], dataset: Name) -> list[str]:
+def starts_in_dataset(nodes: Mapping[str, tuple[ColumnNode, Raw]], dataset: Name) -> list[str]:
     """The columns of one dataset."""
     return sorted(
         key
@@ -130,7 +139,7 @@ def starts_in_dataset(nodes: Mapping[str, tuple[FieldNode, Raw]], dataset: Name)
     )
 
 
-def starts_of_job(nodes: Mapping[str, tuple[FieldNode, Raw]], job: Name) -> list[str]:
+def starts_of_job(nodes: Mapping[str, tuple[ColumnNode, Raw]], job: Name) -> list[str]:
     """The columns that one job writes."""
     return sorted(
         key
@@ -146,26 +155,22 @@ def _line(kind: str, name: str, state: Text | None, *words: str) -> Text:
     return line.append(escaped(" · ".join(words)), style="dim")
 
 
-def _id(given: InputField) -> str:
+def _id(given: ColumnInput) -> str:
     return str(FieldName(given.namespace, given.dataset, given.field))
 
 
-def formulas_of(node: FieldNode) -> list[str]:
+def formulas_of(node: ColumnNode) -> list[str]:
     """The expressions that make the values of a column."""
     steps = [step for given in node.data.input_fields for step in _steps_of(given)]
     told = (_flat(step.description or "") for step in steps if step.type != "INDIRECT")
     return [*dict.fromkeys(text for text in told if text)]
 
 
-def _steps_of(given: InputField) -> list[Transformation]:
-    told = given.transformations
-    if not told and given.transformation_type:
-        told = [
-            Transformation(
-                subtype=given.transformation_type, description=given.transformation_description
-            )
-        ]
-    return told
+def _steps_of(given: ColumnInput) -> list[Transformation]:
+    if given.transformations:
+        return given.transformations
+    kind, text = given.transformation_type, given.transformation_description
+    return [Transformation(None, kind, text or "", False)] if kind else []
 
 
 def _step(one: Transformation, field: str | None) -> Text:

@@ -1,6 +1,6 @@
 """Finds what a name on the command line means; the server decides, and the choice is shown."""
 
-from headwater.cli.answers import Meant, Resolution
+from headwater.api.search import Meant, Resolution
 from headwater.cli.client import Client
 from headwater.cli.output import escaped, note, unescaped
 from headwater.errors import AmbiguousName, RequestRefused, UnknownName, UsageError

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 import typer
-from msgspec import Raw
 
-from headwater.cli.answers import Name, Run
+from headwater.api.base import Name
+from headwater.api.runs import Run
 from headwater.cli.options import DEFAULT_SERVER, AsJson, Server
 from headwater.errors import UsageError
 from headwater.openlineage.failures import ERRORS, checks_reason, failure_reason
@@ -34,7 +34,6 @@ class State(StrEnum):
 class _Shown(NamedTuple):
     job: Name
     run: Run
-    raw: Raw
 
 
 def runs(
@@ -88,38 +87,31 @@ def runs(
 
 def _last_of_each(client: "Client") -> Iterator[_Shown]:
     for job in client.jobs([]):
-        if bytes(job.latest_run) != b"null":
-            yield _shown(job.id, job.latest_run)
+        if job.latest_run is not None:
+            yield _Shown(job.id, job.latest_run)
 
 
 def _in_state(client: "Client", states: list[RunState]) -> Iterator[_Shown]:
     for listed in client.all_runs([str(state) for state in states]):
-        yield _shown(listed.job, listed.run)
+        yield _Shown(listed.job, listed.run)
 
 
 def _of_job(client: "Client", job: Name, states: list[RunState]) -> Iterator[_Shown]:
-    for raw in client.runs(job):
-        one = _shown(job, raw)
-        if not states or one.run.state in states:
-            yield one
+    for run in client.runs(job):
+        if not states or run.state in states:
+            yield _Shown(job, run)
 
 
 def _of_children(client: "Client", job: Name, states: list[RunState]) -> Iterator[_Shown]:
     for child in client.children(job):
-        if bytes(child.latest_run) != b"null":
-            one = _shown(child.id, child.latest_run)
-            if not states or one.run.state in states:
-                yield one
-
-
-def _shown(job: Name, raw: Raw) -> _Shown:
-    return _Shown(job, msgspec.json.decode(raw, type=Run), raw)
+        run = child.latest_run
+        if run is not None and (not states or run.state in states):
+            yield _Shown(child.id, run)
 
 
 def _json(one: _Shown) -> dict[str, Any]:
     """A run as the server told it, with its job."""
-    told: dict[str, Any] = msgspec.json.decode(one.raw)
-    return {"job": one.job, **told}
+    return {"job": one.job, **msgspec.to_builtins(one.run)}
 
 
 def _write(shown: list[_Shown]) -> None:
@@ -143,6 +135,13 @@ def _write(shown: list[_Shown]) -> None:
     write_table(names, rows)
 
 
+def facet_text(run: Run, facet: str, name: str) -> str:
+    """A text of a facet of a run; nothing where a producer sent something else."""
+    found = run.facets.get(facet)
+    text = found.get(name) if isinstance(found, dict) else None
+    return text if isinstance(text, str) else ""
+
+
 def _duration(run: Run) -> str:
     from headwater.cli.output import duration_text
 
@@ -158,14 +157,14 @@ def _why(run: Run) -> str:
     if run.state == RunState.FAILED:
         return _error(run) or checks_reason(_failed_checks(run))
     if run.state == RunState.ABORTED:
-        return failure_reason(run.told("headwater_lapse", "reason")) or _error(run)
+        return failure_reason(facet_text(run, "headwater_lapse", "reason")) or _error(run)
     return ""
 
 
 def _error(run: Run) -> str:
     for facet in ERRORS:
-        if message := run.told(facet, "message"):
-            return failure_reason(message, run.told(facet, "stackTrace"))
+        if message := facet_text(run, facet, "message"):
+            return failure_reason(message, facet_text(run, facet, "stackTrace"))
     return ""
 
 

@@ -56,9 +56,7 @@ def watch(
 
 def _states(client: "Client", node: str | None) -> list[dict[str, Any]]:
     """The last run of each job, latest last, in the form that the stream gives it."""
-    import msgspec
-
-    from headwater.cli.answers import Run
+    from headwater.cli.runs import facet_text
     from headwater.openlineage.names import JobName
     from headwater.openlineage.times import format_moment
 
@@ -66,11 +64,11 @@ def _states(client: "Client", node: str | None) -> list[dict[str, Any]]:
     states = []
     for job in islice(client.jobs([]), _MOST):
         id_ = str(JobName(job.id.namespace, job.id.name))
-        run = msgspec.json.decode(job.latest_run, type=Run | None)
+        run = job.latest_run
         if run is None or (near is not None and id_ not in near):
             continue
         at = run.ended_at or run.started_at
-        error = run.told("errorMessage", "message") or None
+        error = facet_text(run, "errorMessage", "message") or None
         states.append({
             "nodeId": id_, "job": {"namespace": job.id.namespace, "name": job.id.name},
             "state": run.state, "error": error,

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from headwater.api.jobs import Job
 from headwater.cli import stack_up
-from headwater.cli.answers import Job
 from headwater.cli.client import Client
 from headwater.cli.demo.director import Director, Verdict
 from headwater.cli.demo.labs import Lab

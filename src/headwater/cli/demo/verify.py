@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
-from msgspec.json import decode
 
-from headwater.cli.answers import FieldNode, GraphNode, Job, RunBrief
+from headwater.api.graph import ColumnNode, DatasetNode, JobNode
+from headwater.api.jobs import Job
 from headwater.cli.client import Client
 from headwater.cli.demo.truth import JobTruth, Truth, place
 from headwater.errors import RequestRefused
@@ -13,11 +13,7 @@ from headwater.errors import RequestRefused
 _DEPTH = 20
 _DIRECT = "DIRECT"
 
-Nodes = Mapping[str, GraphNode]
-
-
-class _Named(Struct):
-    name: str
+Nodes = Mapping[str, DatasetNode | JobNode]
 
 
 class Fact(Struct, frozen=True):
@@ -55,7 +51,7 @@ def check(client: Client, truth: Truth, kafka: str) -> list[Fact]:
 
 def _graph(client: Client, truth: Truth, jobs: Mapping[str, Job]) -> Nodes:
     """Everything around the jobs of the truth that have datasets, found from each in turn."""
-    nodes: dict[str, GraphNode] = {}
+    nodes: dict[str, DatasetNode | JobNode] = {}
     for one in truth.jobs:
         known = jobs.get(one.name)
         if known is None or not (one.reads or one.writes):
@@ -119,16 +115,16 @@ def _job(one: JobTruth, known: Job | None, nodes: Nodes, kafka: str) -> Iterator
 def _state(known: Job | None) -> str:
     if known is None:
         return "no such job"
-    run = decode(known.latest_run, type=RunBrief | None)
-    return run.state if run else "no run"
+    return known.latest_run.state if known.latest_run else "no run"
 
 
-def _fields(node: GraphNode | None) -> set[str]:
-    raws = (node.data.fields or []) if node else []
-    return {decode(raw, type=_Named).name for raw in raws}
+def _fields(node: DatasetNode | JobNode | None) -> set[str]:
+    return {field.name for field in node.data.fields} if isinstance(node, DatasetNode) else set()
 
 
-def _origins(client: Client, dataset: str, node: GraphNode | None) -> dict[str, set[str]]:
+def _origins(
+    client: Client, dataset: str, node: DatasetNode | JobNode | None
+) -> dict[str, set[str]]:
     """For each column of a dataset the columns that its values come from, where they begin."""
     if node is None:
         return {}
@@ -144,7 +140,7 @@ def _origins(client: Client, dataset: str, node: GraphNode | None) -> dict[str, 
     }
 
 
-def _beginnings(start: str, nodes: Mapping[str, FieldNode]) -> set[str]:
+def _beginnings(start: str, nodes: Mapping[str, ColumnNode]) -> set[str]:
     found: set[str] = set()
     seen, pending = {start}, [start]
     while pending:
@@ -154,7 +150,7 @@ def _beginnings(start: str, nodes: Mapping[str, FieldNode]) -> set[str]:
         direct = [
             f"datasetField:{one.namespace}:{one.dataset}:{one.field}"
             for one in node.data.input_fields
-            if any(step.type == _DIRECT for step in one.transformations)
+            if any(step.type == _DIRECT for step in one.transformations or ())
         ]
         if not direct and node.id != start:
             found.add(f"{node.data.dataset}.{node.data.field}")

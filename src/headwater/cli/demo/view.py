@@ -3,50 +3,20 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from msgspec import Struct
-from msgspec.json import decode
+import msgspec
 from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from headwater.cli.answers import Job
+from headwater.api.jobs import Job
 from headwater.cli.demo.breaks import BREAKS
 from headwater.cli.demo.labs import Lab
 from headwater.cli.demo.verify import Fact
 from headwater.cli.output import duration_text, state_text
 from headwater.cli.stack_view import status_table
+from headwater.openlineage.facets import ProgressFacet
 from headwater.stack.state import State
-
-
-class Source(Struct, frozen=True):
-    """One source of a query, in a progress facet."""
-
-    lag: float | None = None
-
-
-class Progress(Struct, frozen=True, rename="camel"):
-    """What a query's last heartbeat says."""
-
-    rows: int = 0
-    input_rows_per_second: float | None = None
-    watermark: str | None = None
-    sources: list[Source] = []
-
-
-class Facets(Struct, frozen=True, rename={"progress": "headwater_progress"}):
-    """The facets of a run that the dashboard reads."""
-
-    progress: Progress | None = None
-
-
-class LatestRun(Struct, frozen=True, rename="camel"):
-    """The last run of a job."""
-
-    state: str
-    started_at: datetime | None = None
-    ended_at: datetime | None = None
-    facets: Facets = Facets()
 
 
 def dashboard(
@@ -92,17 +62,17 @@ def verdict_table(facts: Sequence[Fact]) -> list[tuple[str | Text, ...]]:
 
 
 def _cells(job: Job | None) -> tuple[str | Text, ...]:
-    run = decode(job.latest_run, type=LatestRun | None) if job else None
+    run = job.latest_run if job else None
     if run is None:
         return Text("○ waiting", style="dim"), "", "", "", ""
     age = duration_text(((run.ended_at or datetime.now(UTC)) - run.started_at).total_seconds()) if (
         run.started_at
     ) else ""  # fmt: skip
-    progress = run.facets.progress
+    progress = msgspec.convert(run.facets.get("headwater_progress"), ProgressFacet | None)
     if progress is None:
         return state_text(run.state), "", "", "", age
     rate = progress.input_rows_per_second
-    lags = [source.lag for source in progress.sources if source.lag is not None]
+    lags = [source.lag for source in progress.sources or () if source.lag is not None]
     return (
         state_text(run.state),
         f"{rate:,.1f}" if rate is not None and run.state == "RUNNING" else "",
