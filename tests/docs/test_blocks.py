@@ -106,7 +106,11 @@ _ODD = re.compile(
 
 @pytest.mark.parametrize(
     "page",
-    [*PAGES, *(ROOT / "docs" / "reference").glob("*.md"), ROOT / "src" / "headwater" / "errors.py"],
+    [
+        *PAGES,
+        *(ROOT / "docs" / "reference").glob("*.md"),
+        *(ROOT / "src" / "headwater" / "errors").glob("*.py"),
+    ],
     ids=_name,
 )
 def test_texts_use_the_words_of_the_field(page: Path) -> None:
