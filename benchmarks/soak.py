@@ -154,7 +154,7 @@ class Soak:
 
     def finish(self) -> None:
         """Stop the source, let the sinks catch up, and count."""
-        self.patiently(lambda: self.worker().turn("orders-source", "stop"))
+        self.patiently(lambda: self.worker().set_target_state("orders-source", "stop"))
         count = self.settled()
         for sink in SINKS:
             self.patiently(lambda sink=sink: self.worker().position(sink) == count, 300)

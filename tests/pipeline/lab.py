@@ -28,7 +28,7 @@ def shipped(name: str) -> dict[str, str]:
     return dict(json.loads((CONNECTORS / f"{name}.json").read_text())["config"])
 
 
-class Hosted:
+class TaskGroup:
     """A connector's tasks, without a worker."""
 
     def __init__(self, tasks: Sequence[Task]) -> None:
@@ -44,9 +44,9 @@ class Lab:
 
     def __init__(self, spark: SparkSession, settings: Settings, folder: Path) -> None:
         self.spark, self.settings, self.folder = spark, settings, folder
-        self.hosted: list[Hosted] = []
+        self.hosted: list[TaskGroup] = []
 
-    def start(self, name: str, config: dict[str, str]) -> Hosted:
+    def start(self, name: str, config: dict[str, str]) -> TaskGroup:
         context = PipelineContext(self.spark, self.settings, seed=name + uuid.uuid4().hex)
         parsed = parse(name, config, self.settings.environ)
         tasks = make_tasks(
@@ -56,7 +56,7 @@ class Lab:
             lambda _target: None,
             Journal(),
         )
-        one = Hosted([task for task in tasks if isinstance(task, Task)])
+        one = TaskGroup([task for task in tasks if isinstance(task, Task)])
         self.hosted.append(one)
         for task in one.tasks:
             task.start()

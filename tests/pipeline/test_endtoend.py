@@ -9,7 +9,7 @@ from headwater.pipeline.decoding import decoded
 from headwater.pipeline.flows import PipelineContext
 from headwater.pipeline.formats.converters import Avro, Ids
 from headwater.pipeline.hosting import Task
-from headwater.pipeline.jobs import maintenance, supplier_stats
+from headwater.pipeline.jobs import maintenance, supplier_hours
 from headwater.pipeline.jobs.catalog import job
 from headwater.pipeline.jobs.supplier_windows import per_supplier
 from headwater.schemas.registry import Registry
@@ -65,9 +65,9 @@ def test_every_order_is_everywhere_once(lab: Lab) -> None:
     last = max(window[0] for window in windows)
     assert windows == {window for window in again if window[0] <= last}
 
-    supplier_stats.run(lab.spark, lab.settings)
+    supplier_hours.run(lab.spark, lab.settings)
     totals = lab.table("demo_ib.default.supplier_stats")
-    latest = supplier_stats.latest_day(table)
+    latest = supplier_hours.latest_day(table)
     assert totals.agg(F.sum("total_count")).collect()[0][0] == latest.count()
 
 

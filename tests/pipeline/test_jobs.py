@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headwater.pipeline.jobs.iceberg_ingestion import priced
 from headwater.pipeline.jobs.lineage_archive import archived
-from headwater.pipeline.jobs.supplier_stats import hourly, latest_day
+from headwater.pipeline.jobs.supplier_hours import hourly, latest_day
 from headwater.pipeline.jobs.supplier_windows import per_supplier
 
 

@@ -16,7 +16,7 @@ from cli.lab import free_port
 from headwater.cli.client import Client
 from headwater.cli.story import write_story
 from headwater.errors import BadPredicate, RequestRefused, RowMissing, TableUnknown
-from headwater.pipeline.jobs import supplier_stats
+from headwater.pipeline.jobs import supplier_hours
 from headwater.trace.iceberg import IcebergTable
 from headwater.trace.lineage import Server
 from headwater.trace.plans import stream_plan, table_plan
@@ -428,12 +428,12 @@ def test_an_exact_answer_is_what_removing_each_record_tells(spark: SparkSession,
     orders = orders.withColumn("bid_time", F.to_timestamp("at")).cache()
     plan = table_plan("supplier_stats", STATS)
     assert plan is not None
-    totals = supplier_stats.hourly(supplier_stats.latest_day(orders)).collect()
+    totals = supplier_hours.hourly(supplier_hours.latest_day(orders)).collect()
     without = reduce(
         DataFrame.unionAll,
         (
-            supplier_stats.hourly(
-                supplier_stats.latest_day(orders.where(F.col("order_id") != F.lit(row[0])))
+            supplier_hours.hourly(
+                supplier_hours.latest_day(orders.where(F.col("order_id") != F.lit(row[0])))
             ).withColumn("removed", F.lit(row[0]))
             for row in rows
         ),

@@ -18,7 +18,7 @@ from headwater.pipeline import kafka
 from headwater.pipeline.flows import PipelineContext
 from headwater.pipeline.formats.converters import Avro
 from headwater.pipeline.hosting import Task
-from headwater.pipeline.jobs import supplier_stats
+from headwater.pipeline.jobs import supplier_hours
 from headwater.pipeline.jobs.catalog import job
 from headwater.pipeline.settings import Settings
 from headwater.schemas.registry import Registry
@@ -111,7 +111,7 @@ def _run(
     finally:
         task.stop()
     with capture.part("supplier_stats") as session:
-        supplier_stats.run(session, settings)
+        supplier_hours.run(session, settings)
     return [*sent[0], *sent[1]], bad
 
 

@@ -13,7 +13,7 @@ from headwater.stack.cause import cause
 from headwater.stack.fetch import JarCache
 from headwater.stack.kafka import cluster_id
 from headwater.stack.lock import Lock
-from headwater.stack.service import Service, Site
+from headwater.stack.service import PlatformLayout, Service
 from headwater.stack.supervisor import Supervisor
 from stack.platform import Platform
 
@@ -93,10 +93,10 @@ def test_an_ivy_settings_file_that_is_not_there_is_named(tmp_path: Path) -> None
 
 def failure(service: Service, home: Path) -> HeadwaterError:
     """The error that a platform of this service alone ends with."""
-    site = Site(home, home, JarCache(home), Lock({}), {service.name: 1})
+    layout = PlatformLayout(home, home, JarCache(home), Lock({}), {service.name: 1})
     supervisor = Supervisor(home)
     try:
-        supervisor.start([service], site, lambda _: None)
+        supervisor.start([service], layout, lambda _: None)
         while supervisor.wait():
             pass
     except HeadwaterError as error:
@@ -118,7 +118,7 @@ def service_of(program: str) -> Service:
 
 
 def test_our_own_defect_is_not_blamed_on_the_service(tmp_path: Path) -> None:
-    def command(_site: Site) -> NoReturn:
+    def command(_layout: PlatformLayout) -> NoReturn:
         raise TypeError("extractall() got an unexpected keyword argument")
 
     broken = Service(

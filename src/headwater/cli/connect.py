@@ -39,9 +39,9 @@ class Connect:
         """Change some keys of a connector's configuration."""
         self.ask("PATCH", f"{_path(name)}/config", config)
 
-    def turn(self, name: str, way: str) -> None:
-        """Let a connector pause, resume or stop."""
-        self.ask("PUT", f"{_path(name)}/{way}")
+    def set_target_state(self, name: str, action: str) -> None:
+        """Pause, resume or stop a connector."""
+        self.ask("PUT", f"{_path(name)}/{action}")
 
     def restart(self, name: str) -> None:
         """Restart a connector and its tasks."""

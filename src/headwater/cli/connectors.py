@@ -81,21 +81,21 @@ def status(name: Name, url: Url = "", as_json: AsJson = False) -> None:
 @connector.command(cls=Command)
 def pause(name: Name, url: Url = "") -> None:
     """Pause a connector."""
-    worker_at(url).turn(name, "pause")
+    worker_at(url).set_target_state(name, "pause")
     note(f"{name} paused")
 
 
 @connector.command(cls=Command)
 def resume(name: Name, url: Url = "") -> None:
     """Resume a paused or stopped connector."""
-    worker_at(url).turn(name, "resume")
+    worker_at(url).set_target_state(name, "resume")
     note(f"{name} resumed")
 
 
 @connector.command(cls=Command)
 def stop(name: Name, url: Url = "") -> None:
     """Stop a connector; it stays deployed."""
-    worker_at(url).turn(name, "stop")
+    worker_at(url).set_target_state(name, "stop")
     note(f"{name} stopped")
 
 

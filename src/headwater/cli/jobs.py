@@ -90,7 +90,7 @@ def stop_job(
     name: Annotated[str, typer.Argument(help="Name of the job.", show_default=False)], url: Url = ""
 ) -> None:
     """Stop a job on a worker. It stays deployed; `connector resume` starts it again."""
-    worker_at(url).turn(name, "stop")
+    worker_at(url).set_target_state(name, "stop")
     note(f"{name} stopped")
 
 

@@ -148,14 +148,14 @@ def supervised(
     try:
         announce(request.services, settings)
         with shown_progress() as progress:
-            site = plan.make(
+            layout = plan.make(
                 request.services,
                 settings,
                 asked_ports=request.ports,
                 free_ports=request.free_ports,
                 progress=progress,
             )
-        supervisor.start(request.services, site, listener)
+        supervisor.start(request.services, layout, listener)
         watch(supervisor)
     finally:
         supervisor.close()

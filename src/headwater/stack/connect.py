@@ -3,7 +3,7 @@
 from headwater.stack.files import write_atomically
 from headwater.stack.ivy import pyspark_jars
 from headwater.stack.ports import HOST
-from headwater.stack.service import SMALL_JVM, Service, Site, Tool, get_json
+from headwater.stack.service import SMALL_JVM, PlatformLayout, Service, Tool, get_json
 
 # With any other discovery the worker scans every class: 25 s and 900 MB instead of 5 s and 230.
 _PROPERTIES = """\
@@ -45,25 +45,25 @@ _HIVE_CLIENT = (
 )
 
 
-def _prepare(site: Site, _run: Tool) -> None:
+def _prepare(layout: PlatformLayout, _run: Tool) -> None:
     properties = _PROPERTIES.format(
-        kafka=site.endpoint("kafka"), host=HOST, port=site.ports["connect"]
+        kafka=layout.endpoint("kafka"), host=HOST, port=layout.ports["connect"]
     )
-    write_atomically(site.data("connect") / "worker.properties", properties)
+    write_atomically(layout.data("connect") / "worker.properties", properties)
 
 
-def _command(site: Site) -> list[str]:
-    own = site.jars("kafka", "connect", "connect-file", "connect-iceberg", "s3a")
+def _command(layout: PlatformLayout) -> list[str]:
+    own = layout.jars("kafka", "connect", "connect-file", "connect-iceberg", "s3a")
     hive = [jar for pattern in _HIVE_CLIENT for jar in sorted(pyspark_jars().glob(pattern))]
     classpath = ":".join(map(str, [*own, *hive]))
     logging = "-Dorg.apache.logging.log4j.level=INFO"
     worker = "org.apache.kafka.connect.cli.ConnectDistributed"
     options = ["-Xms64m", "-Xmx512m", *SMALL_JVM, logging, "-cp", classpath]
-    return [site.java, *options, worker, str(site.data("connect") / "worker.properties")]
+    return [layout.java, *options, worker, str(layout.data("connect") / "worker.properties")]
 
 
-def _probe(site: Site) -> None:
-    get_json(f"http://{site.endpoint('connect')}/connectors")
+def _probe(layout: PlatformLayout) -> None:
+    get_json(f"http://{layout.endpoint('connect')}/connectors")
 
 
 CONNECT = Service(

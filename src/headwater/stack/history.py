@@ -4,7 +4,7 @@ from pathlib import Path
 
 from headwater.stack.ivy import pyspark_jars
 from headwater.stack.ports import HOST
-from headwater.stack.service import SMALL_JVM, Service, Site, Tool, get_json
+from headwater.stack.service import SMALL_JVM, PlatformLayout, Service, Tool, get_json
 
 
 def event_logs(home: Path) -> Path:
@@ -12,15 +12,15 @@ def event_logs(home: Path) -> Path:
     return home / "data" / "history" / "events"
 
 
-def _prepare(site: Site, _run: Tool) -> None:
-    event_logs(site.home).mkdir(parents=True, exist_ok=True)
+def _prepare(layout: PlatformLayout, _run: Tool) -> None:
+    event_logs(layout.home).mkdir(parents=True, exist_ok=True)
 
 
-def _command(site: Site) -> list[str]:
+def _command(layout: PlatformLayout) -> list[str]:
     options = {
-        "spark.history.fs.logDirectory": event_logs(site.home).as_uri(),
+        "spark.history.fs.logDirectory": event_logs(layout.home).as_uri(),
         "spark.history.fs.update.interval": "5s",
-        "spark.history.ui.port": str(site.ports["history"]),
+        "spark.history.ui.port": str(layout.ports["history"]),
         "spark.ui.proxyBase": "",
     }
     flags = [f"-D{name}={value}" for name, value in options.items()]
@@ -28,15 +28,15 @@ def _command(site: Site) -> list[str]:
     flags += [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in opens]
     classpath = f"{pyspark_jars()}/*"
     server = "org.apache.spark.deploy.history.HistoryServer"
-    return [site.java, "-Xms64m", "-Xmx512m", *SMALL_JVM, *flags, "-cp", classpath, server]
+    return [layout.java, "-Xms64m", "-Xmx512m", *SMALL_JVM, *flags, "-cp", classpath, server]
 
 
-def _variables(_site: Site) -> dict[str, str]:
+def _variables(_layout: PlatformLayout) -> dict[str, str]:
     return {"SPARK_LOCAL_IP": HOST, "SPARK_PUBLIC_DNS": HOST}
 
 
-def _probe(site: Site) -> None:
-    get_json(f"http://{site.endpoint('history')}/api/v1/applications")
+def _probe(layout: PlatformLayout) -> None:
+    get_json(f"http://{layout.endpoint('history')}/api/v1/applications")
 
 
 HISTORY = Service(

@@ -7,7 +7,7 @@ from base64 import urlsafe_b64encode
 
 from headwater.stack.files import write_atomically
 from headwater.stack.ports import HOST
-from headwater.stack.service import SMALL_JVM, Service, Site, Tool
+from headwater.stack.service import SMALL_JVM, PlatformLayout, Service, Tool
 
 _PROPERTIES = """\
 process.roles=broker,controller
@@ -43,41 +43,41 @@ def cluster_id(number: uuid.UUID) -> str:
     return urlsafe_b64encode(bytes([first & 0x7F, *others])).decode().rstrip("=")
 
 
-def _configuration(site: Site) -> str:
-    return str(site.data("kafka") / "server.properties")
+def _configuration(layout: PlatformLayout) -> str:
+    return str(layout.data("kafka") / "server.properties")
 
 
-def _prepare(site: Site, run: Tool) -> None:
-    logs = site.data("kafka") / "logs"
+def _prepare(layout: PlatformLayout, run: Tool) -> None:
+    logs = layout.data("kafka") / "logs"
     properties = _PROPERTIES.format(
         host=HOST,
-        port=site.ports["kafka"],
-        controller=site.ports["kafka-controller"],
+        port=layout.ports["kafka"],
+        controller=layout.ports["kafka-controller"],
         logs=logs,
     )
-    write_atomically(site.data("kafka") / "server.properties", properties)
+    write_atomically(layout.data("kafka") / "server.properties", properties)
     # Formatting writes this file last.
     if not (logs / "meta.properties").exists():
         cluster = cluster_id(uuid.uuid4())
-        arguments = ["format", "-t", cluster, "-c", _configuration(site), "--ignore-formatted"]
-        run([*_java(site), "kafka.tools.StorageTool", *arguments], {})
+        arguments = ["format", "-t", cluster, "-c", _configuration(layout), "--ignore-formatted"]
+        run([*_java(layout), "kafka.tools.StorageTool", *arguments], {})
 
 
-def _command(site: Site) -> list[str]:
-    return [*_java(site), "kafka.Kafka", _configuration(site)]
+def _command(layout: PlatformLayout) -> list[str]:
+    return [*_java(layout), "kafka.Kafka", _configuration(layout)]
 
 
-def _java(site: Site) -> list[str]:
-    classpath = ":".join(map(str, site.jars("kafka")))
+def _java(layout: PlatformLayout) -> list[str]:
+    classpath = ":".join(map(str, layout.jars("kafka")))
     logging = "-Dorg.apache.logging.log4j.level=INFO"
-    return [site.java, "-Xms64m", "-Xmx320m", *SMALL_JVM, logging, "-cp", classpath]
+    return [layout.java, "-Xms64m", "-Xmx320m", *SMALL_JVM, logging, "-cp", classpath]
 
 
-def _probe(site: Site) -> None:
+def _probe(layout: PlatformLayout) -> None:
     """Ask the broker which requests it knows: the first thing each client does."""
     client = b"headwater"
     header = struct.pack(">hhih", _API_VERSIONS, 0, 1, len(client)) + client
-    with socket.create_connection((HOST, site.ports["kafka"]), timeout=5) as connection:
+    with socket.create_connection((HOST, layout.ports["kafka"]), timeout=5) as connection:
         connection.sendall(struct.pack(">i", len(header)) + header)
         with connection.makefile("rb") as answer:
             _size, correlation, error = struct.unpack(">iih", answer.read(10))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from headwater.stack.ports import HOST
 from headwater.stack.registry import registry_url
-from headwater.stack.service import Service, Site, Tool, get_json
+from headwater.stack.service import PlatformLayout, Service, Tool, get_json
 
 _CLUSTERS = ("worker", "connect")
 
@@ -16,29 +16,29 @@ def store_url(home: Path) -> str:
     return f"sqlite:///{home / 'data' / 'server' / 'headwater.db'}"
 
 
-def _prepare(site: Site, _run: Tool) -> None:
-    site.data("server").mkdir(parents=True, exist_ok=True)
+def _prepare(layout: PlatformLayout, _run: Tool) -> None:
+    layout.data("server").mkdir(parents=True, exist_ok=True)
 
 
-def _command(site: Site) -> list[str]:
-    address = ["--host", HOST, "--port", str(site.ports["server"])]
+def _command(layout: PlatformLayout) -> list[str]:
+    address = ["--host", HOST, "--port", str(layout.ports["server"])]
     # What runs connectors here is shown on the page.
-    shown = [f"{name}=http://{site.endpoint(name)}" for name in _CLUSTERS if name in site.ports]
+    shown = [f"{name}=http://{layout.endpoint(name)}" for name in _CLUSTERS if name in layout.ports]
     pipelines = [part for one in shown for part in ("--connect", one)]
     command = [sys.executable, "-m", "headwater.cli.main", "server", *address, *pipelines]
-    return [*command, *_topics(site), "--store", store_url(site.home)]
+    return [*command, *_topics(layout), "--store", store_url(layout.home)]
 
 
-def _topics(site: Site) -> list[str]:
+def _topics(layout: PlatformLayout) -> list[str]:
     """The option that has the page show the topics, where Kafka's client is installed."""
-    if "kafka" not in site.ports or find_spec("confluent_kafka") is None:
+    if "kafka" not in layout.ports or find_spec("confluent_kafka") is None:
         return []
-    registry = f"?registry={registry_url(site)}" if "registry" in site.ports else ""
-    return ["--kafka", f"kafka={site.endpoint('kafka')}{registry}"]
+    registry = f"?registry={registry_url(layout)}" if "registry" in layout.ports else ""
+    return ["--kafka", f"kafka={layout.endpoint('kafka')}{registry}"]
 
 
-def _probe(site: Site) -> None:
-    get_json(f"http://{site.endpoint('server')}/health")
+def _probe(layout: PlatformLayout) -> None:
+    get_json(f"http://{layout.endpoint('server')}/health")
 
 
 SERVER = Service(

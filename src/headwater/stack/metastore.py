@@ -11,7 +11,15 @@ from headwater.errors import HeadwaterError, MetastoreCorrupt
 from headwater.stack.files import write_atomically
 from headwater.stack.ivy import pyspark_jars
 from headwater.stack.ports import HOST
-from headwater.stack.service import S3_KEY, S3_REGION, S3_SECRET, SMALL_JVM, Service, Site, Tool
+from headwater.stack.service import (
+    S3_KEY,
+    S3_REGION,
+    S3_SECRET,
+    SMALL_JVM,
+    PlatformLayout,
+    Service,
+    Tool,
+)
 
 # DataNucleus and Derby of that time reach into the JDK.
 _OPENS = tuple(
@@ -23,34 +31,34 @@ _OPENS = tuple(
 _CALL, _REPLY = 0x80010001, 0x80010002
 
 
-def metastore_uri(site: Site) -> str:
+def metastore_uri(layout: PlatformLayout) -> str:
     """The address that Hive clients take."""
-    return f"thrift://{site.endpoint('metastore')}"
+    return f"thrift://{layout.endpoint('metastore')}"
 
 
-def _prepare(site: Site, run: Tool) -> None:
+def _prepare(layout: PlatformLayout, run: Tool) -> None:
     """Write the configuration, and make the database whole before it gets its name."""
-    data = site.data("metastore")
+    data = layout.data("metastore")
     ready, part = data / "derby", data / "derby.part"
     if not ready.exists():
         shutil.rmtree(part, ignore_errors=True)
-        _configure(site, part.name)
+        _configure(layout, part.name)
         tool = "org.apache.hadoop.hive.metastore.tools.MetastoreSchemaTool"
-        run([*_java(site), tool, "-initSchema", "-dbType", "derby"], _variables(site))
+        run([*_java(layout), tool, "-initSchema", "-dbType", "derby"], _variables(layout))
         part.rename(ready)
-    _configure(site, ready.name)
+    _configure(layout, ready.name)
 
 
-def _configure(site: Site, database: str) -> None:
+def _configure(layout: PlatformLayout, database: str) -> None:
     rows = "\n".join(
         f"  <property><name>{name}</name><value>{escape(value)}</value></property>"
-        for name, value in _properties(site, database).items()
+        for name, value in _properties(layout, database).items()
     )
     text = f'<?xml version="1.0"?>\n<configuration>\n{rows}\n</configuration>\n'
-    write_atomically(site.data("metastore") / "conf" / "metastore-site.xml", text)
+    write_atomically(layout.data("metastore") / "conf" / "metastore-site.xml", text)
 
 
-def _properties(site: Site, database: str) -> Mapping[str, str]:
+def _properties(layout: PlatformLayout, database: str) -> Mapping[str, str]:
     package = "org.apache.hadoop.hive.metastore"
     return {
         # Relative to the process's folder: the schema tool cannot take a path with a space.
@@ -72,7 +80,7 @@ def _properties(site: Site, database: str) -> Mapping[str, str]:
         "metastore.timedout.txn.reaper.start": "1s",
         "metastore.timedout.txn.reaper.interval": "5s",
         "fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
-        "fs.s3a.endpoint": f"http://{site.endpoint('s3')}",
+        "fs.s3a.endpoint": f"http://{layout.endpoint('s3')}",
         "fs.s3a.endpoint.region": S3_REGION,
         "fs.s3a.path.style.access": "true",
         "fs.s3a.access.key": S3_KEY,
@@ -80,31 +88,31 @@ def _properties(site: Site, database: str) -> Mapping[str, str]:
     }
 
 
-def _command(site: Site) -> list[str]:
+def _command(layout: PlatformLayout) -> list[str]:
     server = "org.apache.hadoop.hive.metastore.HiveMetaStore"
-    return [*_java(site), server, "-p", str(site.ports["metastore"])]
+    return [*_java(layout), server, "-p", str(layout.ports["metastore"])]
 
 
-def _java(site: Site) -> list[str]:
-    (home,) = site.unpacked("metastore").iterdir()
+def _java(layout: PlatformLayout) -> list[str]:
+    (home,) = layout.unpacked("metastore").iterdir()
     hadoop = sorted(pyspark_jars().glob("hadoop-client-*.jar"))
-    jars = [jar for jar in site.jars("metastore", "s3a") if jar.suffix == ".jar"]
-    classpath = [site.data("metastore") / "conf", *sorted((home / "lib").glob("*.jar"))]
-    derby_log = f"-Dderby.stream.error.file={site.log('derby')}"
+    jars = [jar for jar in layout.jars("metastore", "s3a") if jar.suffix == ".jar"]
+    classpath = [layout.data("metastore") / "conf", *sorted((home / "lib").glob("*.jar"))]
+    derby_log = f"-Dderby.stream.error.file={layout.log('derby')}"
     options = ["-Xms32m", "-Xmx256m", *SMALL_JVM, *_OPENS, derby_log]
-    return [site.java, *options, "-cp", ":".join(map(str, [*classpath, *hadoop, *jars]))]
+    return [layout.java, *options, "-cp", ":".join(map(str, [*classpath, *hadoop, *jars]))]
 
 
-def _variables(site: Site) -> dict[str, str]:
-    (home,) = site.unpacked("metastore").iterdir()
+def _variables(layout: PlatformLayout) -> dict[str, str]:
+    (home,) = layout.unpacked("metastore").iterdir()
     return {"METASTORE_HOME": str(home)}
 
 
-def _probe(site: Site) -> None:
+def _probe(layout: PlatformLayout) -> None:
     """Ask for the names of all databases: this reads from Derby."""
     name = b"get_all_databases"
     call = struct.pack(">Ii", _CALL, len(name)) + name + struct.pack(">ib", 1, 0)
-    with socket.create_connection((HOST, site.ports["metastore"]), timeout=5) as connection:
+    with socket.create_connection((HOST, layout.ports["metastore"]), timeout=5) as connection:
         connection.sendall(call)
         with connection.makefile("rb") as answer:
             (kind,) = struct.unpack(">I", answer.read(4))
@@ -112,17 +120,17 @@ def _probe(site: Site) -> None:
         raise ConnectionError("the metastore answered with an error")
 
 
-def _diagnose(site: Site, log: str) -> HeadwaterError | None:
+def _diagnose(layout: PlatformLayout, log: str) -> HeadwaterError | None:
     """Tell a database that cannot be read from one that another process still holds."""
     if not re.search(r"Failed to start database|Version information not found", log):
         return None
-    derby = site.log("derby")
+    derby = layout.log("derby")
     told = derby.read_text(errors="replace") if derby.exists() else ""
     if "ERROR XSDB6" in log + told:
         return None
     error = re.search(r"ERROR (?!XJ040)\w{5}: .*", told)
     reason = error[0] if error else "it has no schema, or Derby could not start it"
-    return MetastoreCorrupt(str(site.data("metastore") / "derby"), reason[:160])
+    return MetastoreCorrupt(str(layout.data("metastore") / "derby"), reason[:160])
 
 
 METASTORE = Service(

@@ -7,7 +7,7 @@ from headwater.stack.fetch import JarCache, Progress
 from headwater.stack.files import require_room
 from headwater.stack.java import java_home
 from headwater.stack.ports import PortWish
-from headwater.stack.service import Service, Site
+from headwater.stack.service import PlatformLayout, Service
 from headwater.stack.settings import Settings
 from headwater.stack.spark import SPARK_SETS
 
@@ -22,7 +22,7 @@ def make(
     asked_ports: Mapping[str, int],
     free_ports: bool = False,
     progress: Progress | None = None,
-) -> Site:
+) -> PlatformLayout:
     """Get everything ready that services need before they start.
 
     Raises:
@@ -39,7 +39,7 @@ def make(
             cache.unpacked(jar)
     require_room(settings.home, _ROOM)
     wishes = _wishes(services, settings, asked_ports, free_ports=free_ports)
-    return Site(
+    return PlatformLayout(
         home=settings.home,
         java_home=home,
         cache=cache,

@@ -60,7 +60,7 @@ def tied(command: Sequence[str]) -> list[str]:
     return [*_PYTHON, "run", str(os.getpid()), *command]
 
 
-class Family:
+class ProcessGroup:
     """The children of one supervisor: a process group that ends when the supervisor does."""
 
     def __init__(self) -> None:

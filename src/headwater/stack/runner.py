@@ -6,11 +6,11 @@ import time
 from collections.abc import Mapping, Sequence
 
 from headwater.errors import HeadwaterError, ServiceFailed, ServiceUnprepared
-from headwater.stack.board import Board
 from headwater.stack.cause import cause
 from headwater.stack.files import disk_faults_are_told, disk_full
-from headwater.stack.process import Family, Pid, end, listens
-from headwater.stack.service import Service, Site, environment
+from headwater.stack.process import Pid, ProcessGroup, end, listens
+from headwater.stack.service import PlatformLayout, Service, environment
+from headwater.stack.state_writer import PlatformStateWriter
 
 _POLL_S = 0.2
 _GRACE_S = 15.0
@@ -28,17 +28,17 @@ class Runner(threading.Thread):
     def __init__(
         self,
         service: Service,
-        site: Site,
-        family: Family,
-        board: Board,
+        layout: PlatformLayout,
+        group: ProcessGroup,
+        writer: PlatformStateWriter,
         stop: threading.Event,
         users: Sequence["Runner"],
     ) -> None:
         super().__init__(name=f"runner-{service.name}", daemon=True)
         self._users = users
-        self._service, self._site = service, site
-        self._family, self._board, self._stop_asked = family, board, stop
-        self._log = site.log(service.name)
+        self._service, self._layout = service, layout
+        self._group, self._writer, self._stop_asked = group, writer, stop
+        self._log = layout.log(service.name)
         self._log_start = 0
         self._began = 0.0
         self._ready_at: float | None = None
@@ -56,7 +56,7 @@ class Runner(threading.Thread):
             if not self._came_up and (
                 failures >= _FIRST_TRIES or not isinstance(reason, ServiceFailed)
             ):
-                self._board.fail(self._service.name, reason)
+                self._writer.fail(self._service.name, reason)
                 break
             self._restarts += 1
             self._tell(
@@ -85,9 +85,9 @@ class Runner(threading.Thread):
         return self._failure("it ended")
 
     def _prepared(self) -> tuple[list[str], Mapping[str, str]]:
-        with disk_faults_are_told(self._site.home):
-            self._service.prepare(self._site, self._run_tool)
-            return self._service.command(self._site), self._service.variables(self._site)
+        with disk_faults_are_told(self._layout.home):
+            self._service.prepare(self._layout, self._run_tool)
+            return self._service.command(self._layout), self._service.variables(self._layout)
 
     def _live(self, command: list[str], variables: Mapping[str, str]) -> None:
         child = self._spawn(command, variables)
@@ -95,7 +95,7 @@ class Runner(threading.Thread):
             self._tell(pid=Pid.of(child.pid))
             self._await_ready(child)
             if not self._stop_asked.is_set():
-                self._service.settle(self._site)
+                self._service.settle(self._layout)
                 self._came_up, self._ready_at = True, time.monotonic()
                 self._tell(status="healthy", ready_after_s=round(self._ready_at - self._began, 1))
             self._watch(child)
@@ -125,13 +125,13 @@ class Runner(threading.Thread):
             silent_since = asked if silent_since is None else silent_since
             silent_s = time.monotonic() - silent_since
             self._tell(status="unresponsive", reason=reason)
-            if silent_s > self._site.unresponsive_s:
+            if silent_s > self._layout.unresponsive_s:
                 child.kill()
                 raise self._failure(f"it did not answer for {silent_s:.0f} s ({reason})")
 
     def _probe_error(self) -> str | None:
         try:
-            self._service.probe(self._site)
+            self._service.probe(self._layout)
         except Exception as error:  # whatever it says, it does not answer as it should
             return str(error) or type(error).__name__
         return None
@@ -139,12 +139,12 @@ class Runner(threading.Thread):
     def _await_ready(self, child: subprocess.Popen[bytes]) -> None:
         """Wait until the service answers and the listener is our own process."""
         limit = time.monotonic() + self._service.start_limit_s
-        port = self._site.ports[self._service.name]
+        port = self._layout.ports[self._service.name]
         why = f"it does not listen at port {port}"
         while not self._stop_asked.wait(_POLL_S):
             if child.poll() is not None:
                 raise self._failure(f"it ended with status {child.returncode}")
-            diagnosis = self._service.diagnose(self._site, self._new_log())
+            diagnosis = self._service.diagnose(self._layout, self._new_log())
             if diagnosis is not None:
                 raise diagnosis
             if time.monotonic() > limit:
@@ -152,7 +152,7 @@ class Runner(threading.Thread):
                 raise self._failure(f"not ready after {seconds} s, {why}")
             if listens(child.pid, port):
                 try:
-                    self._service.probe(self._site)
+                    self._service.probe(self._layout)
                 except Exception as error:
                     # Whatever it says, it is not ready.
                     why = str(error) or type(error).__name__
@@ -169,9 +169,9 @@ class Runner(threading.Thread):
             raise self._failure(f"its preparation ended with status {child.returncode}")
 
     def _spawn(self, command: list[str], variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        cwd = self._site.data(self._service.name)
+        cwd = self._layout.data(self._service.name)
         cwd.mkdir(parents=True, exist_ok=True)
-        return self._family.spawn(command, log=self._log, cwd=cwd, env=environment(variables))
+        return self._group.spawn(command, log=self._log, cwd=cwd, env=environment(variables))
 
     def _was_steady(self) -> bool:
         return self._ready_at is not None and time.monotonic() - self._ready_at > _STEADY_S
@@ -184,11 +184,11 @@ class Runner(threading.Thread):
     def _failure(self, what: str) -> HeadwaterError:
         """The error for a service that ended, with what its log says since its last start."""
         text = self._new_log()
-        diagnosis = self._service.diagnose(self._site, text)
+        diagnosis = self._service.diagnose(self._layout, text)
         if diagnosis is not None:
             return diagnosis
         if "No space left on device" in text:
-            return disk_full(self._site.home)
+            return disk_full(self._layout.home)
         line = cause(text)
         return ServiceFailed(
             self._service.name, f"{line} ({what})" if line else what, str(self._log)
@@ -202,4 +202,4 @@ class Runner(threading.Thread):
             return file.read().decode(errors="replace")
 
     def _tell(self, **changes: object) -> None:
-        self._board.update(self._service.name, **changes)
+        self._writer.update(self._service.name, **changes)

@@ -33,7 +33,7 @@ BUCKETS = ("fh-dev-bucket", "warehouse")
 Tool = Callable[[list[str], Mapping[str, str]], None]
 
 
-class Site(msgspec.Struct, frozen=True):
+class PlatformLayout(msgspec.Struct, frozen=True):
     """Where a platform lives: its folder, its Java, its jars and the ports that were chosen."""
 
     home: Path
@@ -71,19 +71,19 @@ class Site(msgspec.Struct, frozen=True):
         return self.cache.unpacked(archive)
 
 
-def _nothing(_site: Site) -> None:
+def _nothing(_layout: PlatformLayout) -> None:
     return
 
 
-def _no_tools(_site: Site, _run: Tool) -> None:
+def _no_tools(_layout: PlatformLayout, _run: Tool) -> None:
     return
 
 
-def _no_variables(_site: Site) -> dict[str, str]:
+def _no_variables(_layout: PlatformLayout) -> dict[str, str]:
     return {}
 
 
-def _undiagnosed(_site: Site, _log: str) -> HeadwaterError | None:
+def _undiagnosed(_layout: PlatformLayout, _log: str) -> HeadwaterError | None:
     return None
 
 
@@ -99,20 +99,20 @@ class Service(msgspec.Struct, frozen=True):
     title: str
     port: int
     scheme: str
-    command: Callable[[Site], list[str]]
-    probe: Callable[[Site], None]
+    command: Callable[[PlatformLayout], list[str]]
+    probe: Callable[[PlatformLayout], None]
     sets: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     extra_ports: tuple[str, ...] = ()
-    variables: Callable[[Site], dict[str, str]] = _no_variables
-    prepare: Callable[[Site, Tool], None] = _no_tools
-    settle: Callable[[Site], None] = _nothing
-    diagnose: Callable[[Site, str], HeadwaterError | None] = _undiagnosed
+    variables: Callable[[PlatformLayout], dict[str, str]] = _no_variables
+    prepare: Callable[[PlatformLayout, Tool], None] = _no_tools
+    settle: Callable[[PlatformLayout], None] = _nothing
+    diagnose: Callable[[PlatformLayout, str], HeadwaterError | None] = _undiagnosed
     start_limit_s: float = 90.0
 
-    def address(self, site: Site) -> str:
+    def address(self, layout: PlatformLayout) -> str:
         """The address that people and programs use."""
-        return f"{self.scheme}{site.endpoint(self.name)}"
+        return f"{self.scheme}{layout.endpoint(self.name)}"
 
 
 def environment(extra: Mapping[str, str]) -> dict[str, str]:

@@ -11,18 +11,18 @@ import msgspec
 
 from headwater.errors import AlreadyUp
 from headwater.stack import state
-from headwater.stack.board import Board, Listener
-from headwater.stack.process import Family, Pid
+from headwater.stack.process import Pid, ProcessGroup
 from headwater.stack.runner import Runner
-from headwater.stack.service import Service, Site
+from headwater.stack.service import PlatformLayout, Service
 from headwater.stack.state import ServiceState, State
+from headwater.stack.state_writer import Listener, PlatformStateWriter
 
 _POLL_S = 0.2
 _STOP_S = 30.0
 
 
 class Supervisor:
-    """Runs the services of a site; one at a time in a state folder.
+    """Runs the services of a platform; one at a time in a state folder.
 
     Raises:
         AlreadyUp: another supervisor holds the state folder.
@@ -33,27 +33,29 @@ class Supervisor:
         self._home = home
         self._hold = _hold(home)
         self._stop = threading.Event()
-        self._family: Family | None = None
+        self._group: ProcessGroup | None = None
         self._runners: list[Runner] = []
-        self._board: Board | None = None
+        self._writer: PlatformStateWriter | None = None
 
-    def start(self, services: Sequence[Service], site: Site, listener: Listener) -> None:
+    def start(
+        self, services: Sequence[Service], layout: PlatformLayout, listener: Listener
+    ) -> None:
         """Start all services side by side."""
         first = State(
-            home=site.home,
-            java_home=site.java_home,
+            home=layout.home,
+            java_home=layout.java_home,
             supervisor=Pid.of(os.getpid()),
-            services={service.name: _first_state(service, site) for service in services},
+            services={service.name: _first_state(service, layout) for service in services},
         )
-        state.remember_ports(site.home, site.ports)
-        self._board = Board(first, listener)
-        self._family = Family()
+        state.remember_ports(layout.home, layout.ports)
+        self._writer = PlatformStateWriter(first, listener)
+        self._group = ProcessGroup()
         runners: dict[str, Runner] = {}
         # Those that use a service come after it, and must be there to be waited for.
         for service in reversed(services):
             users = [runners[one.name] for one in services if service.name in one.needs]
             runners[service.name] = Runner(
-                service, site, self._family, self._board, self._stop, users
+                service, layout, self._group, self._writer, self._stop, users
             )
         self._runners = list(runners.values())
         for runner in self._runners:
@@ -62,7 +64,7 @@ class Supervisor:
     @property
     def state(self) -> State | None:
         """What the services do now."""
-        return self._board.state if self._board else None
+        return self._writer.state if self._writer else None
 
     def wait(self, seconds: float = _POLL_S) -> bool:
         """Wait a moment; tell whether to go on.
@@ -71,8 +73,8 @@ class Supervisor:
             HeadwaterError: a service cannot come up.
 
         """
-        if self._board is not None and self._board.failure is not None:
-            raise self._board.failure
+        if self._writer is not None and self._writer.failure is not None:
+            raise self._writer.failure
         return not self._stop.wait(seconds)
 
     def stop(self) -> None:
@@ -85,8 +87,8 @@ class Supervisor:
         for runner in self._runners:
             if runner.ident is not None:
                 runner.join(_STOP_S)
-        if self._family is not None:
-            self._family.close()
+        if self._group is not None:
+            self._group.close()
         state.forget(self._home)
         _pid_file(self._home).unlink(missing_ok=True)
         self._hold.close()
@@ -119,13 +121,13 @@ def down(home: Path) -> bool:
     return was_up
 
 
-def _first_state(service: Service, site: Site) -> ServiceState:
+def _first_state(service: Service, layout: PlatformLayout) -> ServiceState:
     return ServiceState(
         name=service.name,
         title=service.title,
-        address=service.address(site),
-        port=site.ports[service.name],
-        log=str(site.log(service.name)),
+        address=service.address(layout),
+        port=layout.ports[service.name],
+        log=str(layout.log(service.name)),
     )
 
 

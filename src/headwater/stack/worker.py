@@ -4,7 +4,7 @@ import os
 import sys
 
 from headwater.stack.ports import HOST
-from headwater.stack.service import Service, Site, Tool, get_json
+from headwater.stack.service import PlatformLayout, Service, Tool, get_json
 
 # A JVM that compiles quickly is ready sooner than one that compiles well. By default it has 48 MB
 # for compiled code, which Spark fills in time; then calls fail.
@@ -12,20 +12,20 @@ _JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m 
 _SUBMIT = f"--driver-memory 1g --driver-java-options '{_JVM}'"
 
 
-def _prepare(site: Site, _run: Tool) -> None:
-    site.data("worker").mkdir(parents=True, exist_ok=True)
+def _prepare(layout: PlatformLayout, _run: Tool) -> None:
+    layout.data("worker").mkdir(parents=True, exist_ok=True)
 
 
-def _command(site: Site) -> list[str]:
-    address = ["--host", HOST, "--port", str(site.ports["worker"])]
-    state = ["--state", str(site.data("worker"))]
+def _command(layout: PlatformLayout) -> list[str]:
+    address = ["--host", HOST, "--port", str(layout.ports["worker"])]
+    state = ["--state", str(layout.data("worker"))]
     return [sys.executable, "-m", "headwater.cli.main", "worker", *address, *state]
 
 
-def _variables(site: Site) -> dict[str, str]:
+def _variables(layout: PlatformLayout) -> dict[str, str]:
     return {
-        "HEADWATER_HOME": str(site.home),
-        "OPENLINEAGE_URL": f"http://{site.endpoint('server')}",
+        "HEADWATER_HOME": str(layout.home),
+        "OPENLINEAGE_URL": f"http://{layout.endpoint('server')}",
         # Someone watches: that a worker was killed should show within seconds.
         "HEADWATER_HEARTBEAT_SECONDS": os.environ.get("HEADWATER_HEARTBEAT_SECONDS", "3"),
         "HEADWATER_LEASE_SECONDS": os.environ.get("HEADWATER_LEASE_SECONDS", "15"),
@@ -34,8 +34,8 @@ def _variables(site: Site) -> dict[str, str]:
     }
 
 
-def _probe(site: Site) -> None:
-    get_json(f"http://{site.endpoint('worker')}/connectors")
+def _probe(layout: PlatformLayout) -> None:
+    get_json(f"http://{layout.endpoint('worker')}/connectors")
 
 
 WORKER = Service(

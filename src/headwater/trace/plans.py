@@ -13,7 +13,7 @@ from headwater.errors import RegistryRefused
 from headwater.pipeline import sql
 from headwater.pipeline.decoding import decoded
 from headwater.pipeline.formats.converters import Decoder, Ids, decoder_for
-from headwater.pipeline.jobs import iceberg_ingestion, lineage_archive, supplier_stats
+from headwater.pipeline.jobs import iceberg_ingestion, lineage_archive, supplier_hours
 from headwater.pipeline.settings import Settings
 from headwater.schemas.registry import Registry
 
@@ -136,17 +136,17 @@ _STREAMS: Mapping[str, StreamPlan] = {
     lineage_archive.NAME: StreamPlan(lineage_archive.TABLE, _archive),
 }
 _TABLES: Mapping[str, TablePlan] = {
-    supplier_stats.NAME: TablePlan(
-        supplier_stats.TABLE,
+    supplier_hours.NAME: TablePlan(
+        supplier_hours.TABLE,
         iceberg_ingestion.TABLE,
-        supplier_stats.keys,
+        supplier_hours.keys,
         (
             Operator(
                 "join (left semi): latest day",
-                supplier_stats.latest_day,
+                supplier_hours.latest_day,
                 "the order is not of the last day that has any",
             ),
         ),
-        supplier_stats.hourly,
+        supplier_hours.hourly,
     )
 }

@@ -34,7 +34,7 @@ def stop(state: State, name: str) -> str:
     chosen = name or ("supplier-stats" if "supplier-stats" in worker.statuses() else "")
     if not chosen:
         raise UsageError("no job was named", hint="See `headwater connector list`")
-    worker.turn(chosen, "stop")
+    worker.set_target_state(chosen, "stop")
     return f"{chosen} is stopped; `headwater connector resume {chosen}` resumes it"
 
 
@@ -86,7 +86,7 @@ def mend(state: State) -> list[str]:
             worker.change(name, {"errors.tolerance": "all"})
             done.append(f"{name} runs again and skips records that it cannot decode")
         elif states & {"STOPPED", "PAUSED"}:
-            worker.turn(name, "resume")
+            worker.set_target_state(name, "resume")
             done.append(f"{name} is resumed")
     return done
 

@@ -13,7 +13,7 @@ from headwater.pipeline.jobs import (
     iceberg_ingestion,
     lineage_archive,
     maintenance,
-    supplier_stats,
+    supplier_hours,
     supplier_windows,
 )
 from headwater.pipeline.settings import Settings
@@ -91,10 +91,10 @@ JOBS: Mapping[str, Job] = {
             target=_table(iceberg_ingestion.TABLE),
         ),
         Job(
-            supplier_stats.NAME,
+            supplier_hours.NAME,
             "latest day of default.orders → default.supplier_stats",
-            run=supplier_stats.run,
-            target=_table(supplier_stats.TABLE),
+            run=supplier_hours.run,
+            target=_table(supplier_hours.TABLE),
         ),
         Job(
             lineage_archive.NAME,

@@ -1,4 +1,4 @@
-"""The board: where runners write what they see, and the state file and the screen follow."""
+"""Where runners write what they see of their services; the state file and the screen follow."""
 
 import contextlib
 import threading
@@ -14,7 +14,7 @@ from headwater.stack.state import ServiceState, State
 Listener = Callable[[ServiceState], None]
 
 
-class Board:
+class PlatformStateWriter:
     """The state of one platform, changed by many threads and written at each change."""
 
     def __init__(self, first: State, listener: Listener) -> None:
