@@ -1,7 +1,9 @@
 """The clients that tests use a platform with."""
 
 import json
+import urllib.error
 import urllib.request
+from http import HTTPStatus
 from typing import Any
 
 import boto3
@@ -74,7 +76,18 @@ def table_size(platform: Platform, name: str) -> int:
 
 
 def deploy(connect: str, name: str, config: dict[str, str]) -> None:
-    put(f"{connect}/connectors/{name}/config", config)
+    """Deploy as a client of Kafka Connect must: it refuses changes during a rebalance by 409."""
+
+    def accepted() -> bool:
+        try:
+            put(f"{connect}/connectors/{name}/config", config)
+        except urllib.error.HTTPError as error:
+            if error.code != HTTPStatus.CONFLICT:
+                raise
+            return False
+        return True
+
+    eventually(accepted)
 
 
 def put(url: str, body: dict[str, str]) -> None:

@@ -1,17 +1,22 @@
 """What a client that others wrote does with a worker, the same to Headwater's and to a real one."""
 
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
 from kafka_connect import KafkaConnect
+from requests import Response
 from requests.exceptions import HTTPError
 
 from stack.platform import eventually
 
+# In the middle of a rebalance Kafka Connect answers changes with 409 and questions with 500.
+_LATER = ("rebalance", "momentarily", "timed out")
+
 
 def tour(url: str, name: str, config: dict[str, str], plugin: str) -> None:
     """Everything that `kafka-connect-py` can do with one connector, from its birth to its end."""
-    client: Any = KafkaConnect(url=url)
+    client: Any = Patient(KafkaConnect(url=url))
     assert set(client.get_cluster_info()) == {"version", "commit", "kafka_cluster_id"}
     assert plugin in {one["class"] for one in client.list_connector_plugins()}
     short = plugin.rpartition(".")[2]
@@ -52,6 +57,35 @@ def tour(url: str, name: str, config: dict[str, str], plugin: str) -> None:
     client.delete_connector(name)
     eventually(lambda: name not in client.list_connectors())
     eventually(lambda: _has_no_status(client, name))
+
+
+class Patient:
+    """A client that asks again as long as a rebalance is the reason for not being answered."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return lambda *given, **named: self._answer(getattr(self._client, name), *given, **named)
+
+    def _answer(self, call: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        answers: list[Any] = []
+
+        def answered() -> bool:
+            try:
+                answers.append(call(*given, **named))
+            except HTTPError as error:
+                if error.response is None or not _is_for_later(error.response):
+                    raise
+            return bool(answers)
+
+        eventually(answered)
+        return answers[0]
+
+
+def _is_for_later(response: Response) -> bool:
+    is_refused = response.status_code in (HTTPStatus.CONFLICT, HTTPStatus.INTERNAL_SERVER_ERROR)
+    return is_refused and any(word in response.text for word in _LATER)
 
 
 def _has_no_status(client: Any, name: str) -> bool:
