@@ -1,18 +1,22 @@
 """How fast the pipeline is on this machine: each part alone, all together, and at a steady rate.
 
-    python benchmarks/pipeline.py [--orders 200000] [--seconds 45] [--peers] [--out FILE]
+    python benchmarks/pipeline.py [--parts throughput,latency] [--orders 200000] [--seconds 45]
+                                  [--peers] [--out FILE]
 
-`--peers` also measures a real Kafka Connect with the Iceberg sink, and a PyFlink job with the same
-windows, on the same records. Both are brought for this run only: PyFlink into a virtual
-environment of its own, with the two jars it needs.
+`--peers` also measures the parts `iceberg` and `windows`: a real Kafka Connect with the Iceberg
+sink, and a PyFlink job with the same windows, on the same records, with the same heap. Both are
+brought for this run only: PyFlink into a virtual environment of its own, with the two jars it
+needs. Parts that are not measured stay in the report as they are.
 """
 
 import argparse
 import os
+import re
 import signal
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,32 +29,108 @@ FAST = 40_000  # orders/s, more than is made on two cores
 BURSTS_S = 10
 SINKS = ("orders-s3-sink", "orders-iceberg-sink", "iceberg-ingestion", "supplier-stats")
 PROTOBUF = {"value.converter": "io.confluent.connect.protobuf.ProtobufConverter"}
+TITLE = "# Benchmark: pipeline\n\nWritten by `make bench`.\n\n"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--parts", default="throughput,latency")
     parser.add_argument("--orders", type=int, default=200_000)
     parser.add_argument("--seconds", type=float, default=45)
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--out", type=Path, default=HERE.parent / "docs/benchmarks/pipeline.md")
     options = parser.parse_args()
+    wanted = {*options.parts.split(","), *(("iceberg", "windows") if options.peers else ())}
     # Ended from outside, it still takes the platform down.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with (
         tempfile.TemporaryDirectory(prefix="pipeline-bench-", ignore_cleanup_errors=True) as home,
-        Site(Path(home), connect=options.peers) as site,
+        Site(Path(home)) as site,
     ):
-        rows = backlog(site, options.orders)
-        steady = [measure(site, options.seconds, period) for period in (5000, 1000)]
-        rows.append(("worker's memory after all this, Python and Java", site.memory(), "MB", ""))
-        options.out.write_text(report(options.orders, rows, steady, []))
-        if options.peers:
-            beside = peers.measure(site, options.orders)
-            options.out.write_text(report(options.orders, rows, steady, beside))
+        for name, part in PARTS.items():
+            if name in wanted:
+                put(options.out, part(site, options))
     print(options.out.read_text())
 
 
 Row = tuple[str, float, str, str]
+
+
+def throughput(site: Site, options: argparse.Namespace) -> list[str]:
+    """The part on backlogs."""
+    with site.fresh_worker():
+        rows = backlog(site, options.orders)
+        rows.append(("worker's memory after all this, Python and Java", site.memory(), "MB", ""))
+    return [
+        f"## Throughput: {options.orders:,} orders",
+        "",
+        f"{conditions()} The worker has its default settings. From the deployment on a running worker "
+        "until the last order is written, including planning, start and the last commit.",
+        "",
+        *table(rows),
+    ]
+
+
+def latency(site: Site, options: argparse.Namespace) -> list[str]:
+    """The part on a steady rate."""
+    with site.fresh_worker():
+        steady = [measure(site, options.seconds, period) for period in (5000, 1000)]
+    return [
+        f"## Latency: {RATE:,} orders per second",
+        "",
+        f"{conditions()} The worker has its default settings.",
+        "",
+        "Source, S3 archive, Iceberg table and windows at the same time. *Lag* is the age of the oldest "
+        "order that a query has not written yet, measured twice a second; it includes the wait for the "
+        "next trigger. *In the table* is the time from the order's timestamp in the topic until a reader "
+        "sees its snapshot. *In `supplier-stats`* is the time from the end of a window until its record "
+        "is in the topic, including 5 s of allowed lateness.",
+        "",
+        *steady_table(steady),
+    ]
+
+
+def iceberg(site: Site, options: argparse.Namespace) -> list[str]:
+    """The part beside Kafka Connect."""
+    sides = peers.iceberg(site, options.orders)
+    about = f"{conditions()} {options.orders:,} orders. {peers.ABOUT_ICEBERG}"
+    return ["## Comparison: Iceberg sink", "", about, "", *peers.table(sides), "", *peers.SETTINGS]
+
+
+def windows(site: Site, options: argparse.Namespace) -> list[str]:
+    """The part beside PyFlink."""
+    sides = peers.windows(site, options.orders)
+    about = f"{conditions()} {options.orders:,} orders. {peers.ABOUT_WINDOWS}"
+    about += " Settings as above."
+    return ["## Comparison: windows", "", about, "", *peers.table(sides)]
+
+
+PARTS: dict[str, Callable[[Site, argparse.Namespace], list[str]]] = {
+    "throughput": throughput, "latency": latency, "iceberg": iceberg, "windows": windows,
+}  # fmt: skip
+
+
+def put(out: Path, lines: list[str]) -> None:
+    """Replace the part of the report that has the same heading, or add it."""
+    text = out.read_text() if out.exists() else TITLE
+    parts = re.split(r"(?m)^(?=## )", text)
+    name, new = heading(lines[0]), "\n".join(lines).rstrip() + "\n\n"
+    kept = [new if heading(part) == name else part for part in parts]
+    parts = kept if new in kept else [*kept, new]
+    out.write_text("".join(parts).rstrip() + "\n")
+
+
+def heading(part: str) -> str:
+    """What a part is about, without its figures."""
+    return re.sub(r"[\d,]+", "", part.partition("\n")[0])
+
+
+def conditions() -> str:
+    """When and where the figures were measured."""
+    return (
+        f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores for everything (Kafka, registry, object "
+        f"store, metastore, worker), load {os.getloadavg()[0]:.1f} at the end.{busy()}"
+    )
 
 
 def backlog(site: Site, orders: int) -> list[Row]:
@@ -105,36 +185,6 @@ def rate(site: Site, count: int, *names: str, rename: str = "orders", **more: st
 def _own_place(name: str, tag: str) -> dict[str, str]:
     # A folder that is written already would be gone on with, not begun.
     return {"topics.dir": tag} if name == "orders-s3-sink" else {}
-
-
-def report(orders: int, rows: list[Row], steady: list[Steady], beside: list[Row]) -> str:
-    lines = [
-        "# Benchmark: pipeline",
-        "",
-        f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores for everything (Kafka, registry, "
-        f"object store, metastore, worker), load {os.getloadavg()[0]:.1f} at the end. Written by "
-        f"`make bench`.{busy()}",
-        "",
-        f"## Throughput: {orders:,} orders",
-        "",
-        "From the deployment on a running worker until the last order is written, including planning, "
-        "start and the last commit.",
-        "",
-        *table(rows),
-        "",
-        f"## Latency: {RATE:,} orders per second",
-        "",
-        "Source, S3 archive, Iceberg table and windows at the same time. *Lag* is the age of the oldest "
-        "order that a query has not written yet, measured twice a second; it includes the wait for the "
-        "next trigger. *In the table* is the time from the order's timestamp in the topic until a reader "
-        "sees its snapshot. *In `supplier-stats`* is the time from the end of a window until its record "
-        "is in the topic, including 5 s of allowed lateness.",
-        "",
-        *steady_table(steady),
-    ]
-    if beside:
-        lines += ["", "## Comparison", "", peers.ABOUT, "", *table(beside)]
-    return "\n".join(lines) + "\n"
 
 
 def busy() -> str:

@@ -6,7 +6,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,42 +26,46 @@ CONNECTORS = Path(__file__).parents[1] / "connectors"
 
 
 class Site:
-    """A platform in a folder of its own, with one worker on all cores."""
+    """A platform in a folder of its own, and one worker at a time, on all cores."""
 
-    def __init__(self, home: Path, *, connect: bool) -> None:
-        self.home, self._with = home, ("--with", "connect") if connect else ()
+    def __init__(self, home: Path) -> None:
+        self.home = home
         self.environ = {**os.environ, "HEADWATER_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
-        self.environ.pop("OPENLINEAGE_URL", None)
+        for name in ("OPENLINEAGE_URL", "PYSPARK_SUBMIT_ARGS"):
+            self.environ.pop(name, None)
+        self._workers = 0
 
     def __enter__(self) -> "Site":
         only = "kafka,registry,s3,metastore"
-        self._headwater("up", "--detach", "--free-ports", "--only", only, *self._with)
+        self._headwater("up", "--detach", "--free-ports", "--only", only)
         self.variables = environment(running(self.home))
         self.bootstrap = self.variables["KAFKA_BOOTSTRAP_SERVERS"]
         self.catalog = load_catalog("hive", **self._catalog())
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            port = one.getsockname()[1]
-        self.worker = Connect(f"http://127.0.0.1:{port}")
-        options = ["--port", str(port), "--state", str(self.home / "state")]
-        submit = "--driver-memory 2g pyspark-shell"
-        with (self.home / "worker.log").open("wb") as log:
-            self._process = subprocess.Popen(
-                self._command("worker", *options),
-                env={**self.environ, "PYSPARK_SUBMIT_ARGS": submit},
-                stdout=log,
-                stderr=log,
-            )
-        patiently(self._answers)
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._process.terminate()
-        try:
-            self._process.wait(60)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
         self._headwater("down")
+
+    @contextmanager
+    def fresh_worker(self, *submit: str) -> Iterator["Site"]:
+        """A worker without connectors, with its own defaults or other options of spark-submit."""
+        self._workers += 1
+        port, state = free_port(), self.home / f"state{self._workers}"
+        self.worker = Connect(f"http://127.0.0.1:{port}")
+        options = ["--port", str(port), "--state", str(state)]
+        given = {"PYSPARK_SUBMIT_ARGS": f"{' '.join(submit)} pyspark-shell"} if submit else {}
+        with (self.home / "worker.log").open("wb") as log:
+            self._process = subprocess.Popen(
+                self._command("worker", *options),
+                env={**self.environ, **given},
+                stdout=log,
+                stderr=log,
+            )
+        try:
+            patiently(self._answers)
+            yield self
+        finally:
+            ended(self._process)
 
     def config(self, name: str, topic: str = "orders") -> dict[str, str]:
         """A connector of the lab, on a topic and a table of another name."""
@@ -97,8 +102,7 @@ class Site:
 
     def memory(self) -> float:
         """Megabytes of the worker and its JVM."""
-        top = psutil.Process(self._process.pid)
-        return megabytes([top, *top.children(recursive=True)])
+        return megabytes(self._process.pid)
 
     def _answers(self) -> bool:
         assert self._process.poll() is None, (self.home / "worker.log").read_text()[-3000:]
@@ -124,9 +128,34 @@ class Site:
         return [sys.executable, "-m", "headwater.cli.main", *arguments]
 
 
-def megabytes(processes: list[psutil.Process]) -> float:
-    """What processes hold in memory."""
-    return sum(one.memory_info().rss for one in processes if one.is_running()) / 2**20
+def free_port() -> int:
+    """A port that nobody listens at."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def ended(process: "subprocess.Popen[Any]") -> None:
+    """End a process that was started here."""
+    process.terminate()
+    try:
+        process.wait(60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def megabytes(pid: int) -> float:
+    """What a process and its children hold in memory."""
+    top = psutil.Process(pid)
+    return sum(_rss(one) for one in (top, *top.children(recursive=True))) / 2**20
+
+
+def _rss(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_info().rss)
+    except psutil.Error:
+        return 0
 
 
 def patiently(holds: Callable[[], object], limit_s: float = 240) -> None:
