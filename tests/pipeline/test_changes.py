@@ -56,6 +56,20 @@ def test_a_topic_is_added_and_removed(worker: WorkerProcess, plain: Plain) -> No
     assert worker.ask("DELETE", "/connectors/adds").status_code == 204
 
 
+def test_a_worker_loads_no_library_that_it_does_not_use(
+    worker: WorkerProcess, plain: Plain
+) -> None:
+    plain.topic("light")
+    plain.send("light", range(10))
+    put(worker, "light", sink("light"))
+    until_once(plain, "light/", ids=range(10))
+
+    python, *_ = worker.processes()
+    libraries = {"pandas", "pyarrow", "duckdb"}
+    assert not {part for one in python.memory_maps() for part in Path(one.path).parts} & libraries
+    assert worker.ask("DELETE", "/connectors/light").status_code == 204
+
+
 def test_a_folder_has_one_owner_until_it_is_handed_over(
     worker: WorkerProcess, plain: Plain
 ) -> None:

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import py4j.protocol
 import uvicorn
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
+from pyspark.sql.types import NumpyArrayConverter, NumpyScalarConverter
 
 from headwater.capture.classic import Capture
 from headwater.http.checks import is_loopback
@@ -38,9 +40,18 @@ _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.
 # Checkpoints on a local disk are made by Hadoop, which has a umask of its own.
 _PRIVATE = {"spark.hadoop.fs.permissions.umask-mode": "077"}
 # Enough for the lab with a backlog of 400,000 orders. G1 alone would take 66 MB more for itself.
+# Compiled code would grow to 240 MB over hours of new queries; of a heap that a backlog has made
+# large, what is free is given back. In segments, code that fills its part leaves the VM's own alone.
+_OPTIONS = (
+    "-XX:+UseSerialGC",
+    "-XX:MinHeapFreeRatio=30",
+    "-XX:MaxHeapFreeRatio=40",
+    "-XX:+SegmentedCodeCache",
+    "-XX:ReservedCodeCacheSize=112m",
+)
 _JVM = {
     "spark.driver.memory": "512m",
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": " ".join(_OPTIONS),
     # Details of finished jobs, for a page that is switched off.
     "spark.ui.retainedJobs": "20",
     "spark.ui.retainedStages": "20",
@@ -103,6 +114,7 @@ def serve(
         signal.signal(number, lambda *_: ended.set())
     place = state if "://" in state else str(Path(state).absolute())
     held: Hold | None = FolderLock(Path(place)) if "://" not in place else None
+    _forget_numpy()
     # Each thread of the JVM would get a part of the heap of C for itself.
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     own = {key: value for key, value in _JVM.items() if f"{key}=" not in _submitted()}
@@ -162,6 +174,18 @@ def _give_up(reason: str) -> None:
     _log.error("%s; the worker ends, and goes on from its state when it is started again", reason)
     logging.shutdown()
     os._exit(_GONE)
+
+
+def _forget_numpy() -> None:
+    """Let py4j not ask of each argument whether it is NumPy's.
+
+    No argument of a worker is. To ask, pyspark loads its test tools, and with them pandas and
+    pyarrow: 75 MB.
+    """
+    kinds = (NumpyArrayConverter, NumpyScalarConverter)
+    py4j.protocol.INPUT_CONVERTER[:] = [
+        one for one in py4j.protocol.INPUT_CONVERTER if not isinstance(one, kinds)
+    ]
 
 
 def _hush(spark: SparkSession, logger: str) -> None:
