@@ -136,6 +136,25 @@ def test_offsets_of_one_partition_are_moved(worker: WorkerProcess, plain: Plain)
     assert worker.ask("DELETE", "/connectors/moving").status_code == 204
 
 
+def test_a_connector_that_says_stopped_has_stopped_also_right_after_the_worker_s_start(
+    worker: WorkerProcess, plain: Plain
+) -> None:
+    plain.topic("early")
+    plain.send("early", range(10))
+    put(worker, "early", sink("early"))
+    until_once(plain, "early/", ids=range(10))
+    for _ in range(2):  # while its queries start, and when it was stopped before
+        worker.kill()
+        worker.start()
+        stop(worker, "early")
+        moved = move(worker, "early", "early", {0: 5})
+        assert moved.status_code == 200, moved.text
+    resume(worker, "early")
+    plain.send("early", range(10, 20))
+    until_once(plain, "early/", ids=range(20))
+    assert worker.ask("DELETE", "/connectors/early").status_code == 204
+
+
 def test_every_format_and_partitioner_is_read_again_without_a_trace(
     worker: WorkerProcess, plain: Plain
 ) -> None:

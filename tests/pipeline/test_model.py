@@ -87,7 +87,8 @@ class Model:
         known = offsets(self.worker, "model")
         if (topic, 0) in known:
             wanted = self.random.randint(0, self.read[topic])
-            assert move(self.worker, "model", topic, {0: wanted}).status_code == 200
+            moved = move(self.worker, "model", topic, {0: wanted})
+            assert moved.status_code == 200, moved.text
         self.running = False
         self.resume()
 

@@ -65,7 +65,7 @@ class ConnectorRunner(threading.Thread):
         # The definitions are numbered: the latest one, the last for which every query was
         # stopped, and the last that was put into effect.
         self._version = self._halted_for = self._applied = 0
-        self._closing = False
+        self._has_run = self._closing = False
         self._after: tuple[ConnectorRunner, ...] = ()
         self._purge: list[str] = []
         self._restarts: list[Callable[[Task | BatchTask], bool]] = []
@@ -85,7 +85,7 @@ class ConnectorRunner(threading.Thread):
             if definition.target is State.RUNNING:
                 tasks = tuple(TaskSnapshot(key, State.STARTING) for key in definition.tasks)
                 self.snapshot = Snapshot(State.STARTING, "", tasks, self.snapshot.active)
-            elif not self._applied:  # nothing of it has run yet
+            elif not self._has_run:
                 self.snapshot = Snapshot(definition.target)
             self._after = (*self._after, *after)
             self._purge += purge
@@ -112,7 +112,8 @@ class ConnectorRunner(threading.Thread):
     @property
     def is_quiet(self) -> bool:
         """Whether the connector is what it should be, and none of its queries writes."""
-        return self._version == self._applied and not self.snapshot.active
+        settled = self._version == self._applied or not self._has_run
+        return settled and not self.snapshot.active
 
     def has_let_go(self, places: frozenset[str]) -> bool:
         """Whether no query of the connector writes into targets, nor is about to."""
@@ -144,6 +145,7 @@ class ConnectorRunner(threading.Thread):
         with self._changed:
             wanted, version, after = self._wanted, self._version, self._after
             restarts, self._restarts = self._restarts, []
+            self._has_run |= wanted is not None and wanted.target is State.RUNNING
         if wanted is None:
             return
         if version != self._applied:
