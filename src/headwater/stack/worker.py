@@ -6,12 +6,8 @@ import sys
 from headwater.stack.ports import HOST
 from headwater.stack.service import PlatformLayout, Service, Tool, get_json
 
-# The worker's own options, and one more: a JVM that compiles quickly is ready sooner than one that
-# compiles well. By default it would have 48 MB for compiled code, which Spark fills in time.
-_JVM = (
-    "-XX:+UseSerialGC -XX:MinHeapFreeRatio=30 -XX:MaxHeapFreeRatio=40 -XX:+SegmentedCodeCache "
-    "-XX:ReservedCodeCacheSize=112m -XX:TieredStopAtLevel=1 -Xshare:auto"
-)
+# A JVM that compiles quickly is ready sooner than one that compiles well.
+_JVM = "-XX:TieredStopAtLevel=1 -Xshare:auto"
 
 
 def _prepare(layout: PlatformLayout, _run: Tool) -> None:
@@ -31,7 +27,8 @@ def _variables(layout: PlatformLayout) -> dict[str, str]:
         # Someone watches: that a worker was killed should show within seconds.
         "HEADWATER_HEARTBEAT_SECONDS": os.environ.get("HEADWATER_HEARTBEAT_SECONDS", "3"),
         "HEADWATER_LEASE_SECONDS": os.environ.get("HEADWATER_LEASE_SECONDS", "15"),
-        "PYSPARK_SUBMIT_ARGS": f"--driver-java-options '{_JVM}' pyspark-shell",
+        "PYSPARK_SUBMIT_ARGS": "pyspark-shell",
+        "JDK_JAVA_OPTIONS": _JVM,
         "SPARK_LOCAL_IP": HOST,
     }
 

@@ -40,8 +40,8 @@ _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.
 # Checkpoints on a local disk are made by Hadoop, which has a umask of its own.
 _PRIVATE = {"spark.hadoop.fs.permissions.umask-mode": "077"}
 # Enough for the lab with a backlog of 400,000 orders. G1 alone would take 66 MB more for itself.
-# Compiled code would grow to 240 MB over hours of new queries; of a heap that a backlog has made
-# large, what is free is given back. In segments, code that fills its part leaves the VM's own alone.
+# Compiled code would grow to 240 MB with new queries, and the heap keep what a backlog needed. In
+# segments, code that fills its part leaves the part of the VM itself alone.
 _OPTIONS = (
     "-XX:+UseSerialGC",
     "-XX:MinHeapFreeRatio=30",
