@@ -1,6 +1,6 @@
 """The lab under load and random faults, and an exact count at the end, on a page.
 
-    python benchmarks/soak.py [--minutes 30] [--rate 500] [--seed N] [--out docs/benchmarks/soak.md]
+    python benchmarks/soak.py [--minutes 30] [--rate 1000] [--seed N] [--out docs/benchmarks/soak.md]
 
 Every minute one fault: a service killed with SIGKILL (worker, server, broker, registry), the
 lineage server frozen for 20 s, the same with a spool on a full disk, the schema of orders changed
@@ -41,12 +41,13 @@ from headwater.stack import State, environment, running
 HERE = Path(__file__).parent
 SINKS = ("iceberg-ingestion", "orders-s3-sink")
 FROZEN_S = 20
+WORKER_MB = 1200  # what docs/pipeline.md promises for the lab at 1,000 orders/s
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30)
-    parser.add_argument("--rate", type=int, default=500)
+    parser.add_argument("--rate", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=random.randrange(10_000))
     parser.add_argument("--out", type=Path, default=HERE.parent / "docs/benchmarks/soak.md")
     options = parser.parse_args()
@@ -198,11 +199,17 @@ class Soak:
 
     @property
     def right(self) -> bool:
-        """Whether no order was lost or duplicated, and no run is left running that is over."""
+        """Whether orders, runs and events are all there, and the worker kept to its memory."""
         told = set(self.counts.values())
         # The three jobs that still run; the source is stopped.
         running = self.runs.get("RUNNING", 0)
-        return len(told) == 1 and running == 3 and not self.witness.missing
+        complete = len(told) == 1 and running == 3 and not self.witness.missing
+        return complete and self.worker_mb <= WORKER_MB
+
+    @property
+    def worker_mb(self) -> float:
+        """What the worker held at most, Python and Java together."""
+        return max(sizes.get("worker", 0) for _, sizes in self.memory)
 
     def settled(self) -> int:
         before, now = -1, self.topic_count()
@@ -284,6 +291,8 @@ class Soak:
             "",
             f"Of {self.witness.told:,} events that a test client sent, the server acknowledged "
             f"{len(self.witness.acknowledged):,}; {len(self.witness.missing)} of these are missing.",
+            "",
+            f"The worker held {self.worker_mb:,.0f} MB at most, Python and Java together.",
             "",
             *("| After | Fault |", "|---:|---|"),
             *(f"| {at:.0f} s | {what} |" for at, what in self.faults),
