@@ -49,9 +49,13 @@ APART := capture pipeline stack demo page examples
 # A loop that never waits can swallow the exception of a timeout: then this ends the process.
 WATCHDOG := -o faulthandler_timeout=2000 -o faulthandler_exit_on_timeout=true
 PYTEST ?=
+ARCHIVE := $(VENV)/spark.jsa
+
+$(ARCHIVE): $(STAMP) tests/spark_archive.py tests/jvm.py
+	PYTHONPATH=tests $(BIN)/python tests/spark_archive.py
 
 .PHONY: test
-test: $(STAMP) $(PAGE) ## Run every test
+test: $(STAMP) $(PAGE) $(ARCHIVE) ## Run every test
 	$(BIN)/python tools/page.py test
 	$(BIN)/pytest -n 3 --dist loadfile $(WATCHDOG) $(APART:%=--ignore=tests/%) $(PYTEST)
 	$(MAKE) --jobs 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) $(APART:%=test-%)

@@ -1,13 +1,14 @@
 """What holds for every run of the tests: their order, their Spark, and what they say at the end."""
 
 import os
-from pathlib import Path
 
 import pytest
 from _pytest.terminal import TerminalReporter
 
-# Every Spark of the tests lives for seconds: its JVM compiles quickly instead of well.
-os.environ["SPARK_CONF_DIR"] = str(Path(__file__).parent / "spark-conf")
+import jvm
+
+# Every Spark that a test starts reads this, before options of its own.
+os.environ["SPARK_SUBMIT_OPTS"] = jvm.options()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -33,11 +33,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         SparkSession.builder.master("local[2]")
         .appName("capture-tests")
         .config("spark.driver.memory", "900m")
-        .config(
-            "spark.driver.extraJavaOptions",
-            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC "
-            f"-Dderby.stream.error.file={home}/derby.log",
-        )
+        .config("spark.driver.extraJavaOptions", f"-Dderby.stream.error.file={home}/derby.log")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.ui.enabled", "false")

@@ -29,7 +29,6 @@ def run(name: str, server: ServerProcess, folder: Path) -> None:
         "HEADWATER_SPOOL_DIR": str(folder / "spool"),
         "JAVA_HOME": str(java_home(Settings.read(os.environ))),
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "PYSPARK_SUBMIT_ARGS": "--driver-java-options -XX:TieredStopAtLevel=1 pyspark-shell",
     }
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / name)],

@@ -7,6 +7,7 @@ from pathlib import Path
 import psutil
 import pyspark
 
+import jvm
 from pipeline.process import free_port
 from stack.platform import Platform
 
@@ -25,6 +26,7 @@ class Cluster:
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_NO_DAEMONIZE": "1",
             "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": jvm.options(),
         }
         self._port = free_port()
         self.url = f"spark://127.0.0.1:{self._port}"

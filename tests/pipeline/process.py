@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -13,11 +14,11 @@ from typing import Any
 import httpx
 import psutil
 
+import jvm
 from stack.platform import Platform, eventually
 
-# A JVM that compiles quickly: a test ends before compiling well would pay.
-_SUBMIT = "--driver-memory 1g --driver-java-options -XX:TieredStopAtLevel=1"
-_CONF = {"spark.executor.memory": "700m"}
+_SUBMIT = "--driver-memory 1g"
+_CONF = {"spark.executor.memory": "700m", "spark.executor.extraJavaOptions": jvm.options()}
 
 
 class WorkerProcess:
@@ -75,7 +76,7 @@ class WorkerProcess:
     def _environ(self) -> dict[str, str]:
         # On a cluster executors must reach the driver; on one machine it is on loopback anyway.
         own = {} if self._master.startswith("local") else {"SPARK_LOCAL_IP": "127.0.0.1"}
-        conf = " ".join(f"--conf {key}={value}" for key, value in self._conf.items())
+        conf = " ".join(shlex.quote(f"--conf={key}={value}") for key, value in self._conf.items())
         submit = {"PYSPARK_SUBMIT_ARGS": f"{_SUBMIT} {conf} pyspark-shell"}
         return {**self.platform.environ, **own, **self._more, **submit}
 
