@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyspark
 
+import jvm
 from capture.processes import APPS
 
 JARS = Path(pyspark.__file__).parent / "jars"
@@ -15,8 +16,16 @@ def jar_of_scala(source: str, jar: Path) -> Path:
     """A jar with the classes of one of the applications."""
     java = Path(os.environ["JAVA_HOME"], "bin", "java")
     path = os.pathsep.join(map(str, sorted(JARS.glob("scala-*.jar"))))
-    quick = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx500m", "-Xss4m")
-    compiler = (str(java), *quick, "-cp", path, "scala.tools.nsc.Main", "-nowarn")
+    compiler = (
+        str(java),
+        *jvm.QUICK.split(),
+        "-Xmx500m",
+        "-Xss4m",
+        "-cp",
+        path,
+        "scala.tools.nsc.Main",
+        "-nowarn",
+    )
     spark = os.pathsep.join(map(str, sorted(JARS.glob("*.jar"))))
     subprocess.run([*compiler, "-cp", spark, "-d", str(jar), str(APPS / source)], check=True)
     return jar

@@ -11,6 +11,7 @@ import httpx
 import pyspark
 import pytest
 
+import jvm
 from capture.jars import prepare_spark
 from capture.kinds import Check, runs
 from capture.processes import python, running
@@ -44,7 +45,14 @@ def rest(home: Path) -> Iterator[str]:
     environ = {"CATALOG_REST_PORT": str(port), "CATALOG_WAREHOUSE": str(home / "rest")}
     with (home / "rest.log").open("wb") as log:
         process = subprocess.Popen(
-            [java, "-Xmx256m", "-cp", ":".join(path), "org.apache.iceberg.rest.RESTCatalogServer"],
+            [
+                java,
+                "-Xmx256m",
+                *jvm.QUICK.split(),
+                "-cp",
+                ":".join(path),
+                "org.apache.iceberg.rest.RESTCatalogServer",
+            ],
             env={**os.environ, **environ},
             stdout=log,
             stderr=log,
