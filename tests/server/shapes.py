@@ -19,7 +19,8 @@ class _Declared(NamedTuple):
     """What a method of a path answers; `reduced` is for a key that may see only names."""
 
     method: str
-    path: re.Pattern[str]
+    path: str
+    pattern: re.Pattern[str]
     whole: jsonschema_rs.Validator
     reduced: jsonschema_rs.Validator
 
@@ -27,6 +28,11 @@ class _Declared(NamedTuple):
 def check_answers(client: httpx.Client) -> None:
     """Let every answer to a client be checked: it has no member too many, and none too few."""
     client.event_hooks["response"].append(lambda answer: _check(client, answer))
+
+
+def declared_paths(method: str) -> Iterator[tuple[str, re.Pattern[str]]]:
+    """The paths whose answers to a method are declared, after the first answer was checked."""
+    yield from ((one.path, one.pattern) for one in _declared if one.method == method)
 
 
 def _check(client: httpx.Client, answer: httpx.Response) -> None:
@@ -39,7 +45,7 @@ def _check(client: httpx.Client, answer: httpx.Response) -> None:
         _declared.extend(_read(client.get(_DOCUMENT).json()))
     body = answer.read()
     for one in _declared if body else ():
-        if one.method == answer.request.method and one.path.fullmatch(path):
+        if one.method == answer.request.method and one.pattern.fullmatch(path):
             has_key = "authorization" in answer.request.headers
             problem = _problem(one.reduced if has_key else one.whole, body)
             assert problem is None, f"{answer.request.method} {answer.request.url}: {problem}"
@@ -64,7 +70,7 @@ def _read(document: dict[str, Any]) -> Iterator[_Declared]:
                 declared = answer.get("content", {}).get("application/json", {}).get("schema")
                 if code.startswith("2") and declared:
                     yield _Declared(
-                        method.upper(), pattern, _validator(declared, strict),
+                        method.upper(), path, pattern, _validator(declared, strict),
                         _validator(declared, lenient),
                     )  # fmt: skip
 
