@@ -94,8 +94,8 @@ def write_types(npm: list[str], *, only_check: bool) -> None:
 def schemas_of_api(folder: str) -> dict[str, Any]:
     """The server's OpenAPI document without its routes, whose parameters the page writes itself."""
     # Not at the top: the page is also built where the server is not installed.
-    from headwater.server.http.app import assemble, make_api
-    from headwater.server.settings import Settings
+    from headwater.server.http.app import assemble, make_api  # noqa: PLC0415
+    from headwater.server.settings import Settings  # noqa: PLC0415
 
     _, service = assemble(Settings(store=f"sqlite:///{folder}/lineage.db"))
     try:
