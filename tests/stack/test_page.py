@@ -18,6 +18,7 @@ from page.browser import axe_script, launched, opened, violations
 from page.connectors import deployed, run_through
 from page.graph import dataset_id, node
 from server.process import ServerProcess
+from server.shapes import check_answers
 from stack.platform import Platform
 from stack.topics import BIG, fill
 
@@ -42,9 +43,11 @@ def page(browser: Browser, url: str) -> Iterator[Page]:
 
 
 def ask(url: str, path: str) -> Any:
-    answer = httpx.get(f"{url}/api/v1/kafka{path}", timeout=120)
-    assert answer.status_code == 200, answer.text
-    return answer.json()
+    with httpx.Client(base_url=url, timeout=120) as client:
+        check_answers(client)
+        answer = client.get(f"/api/v1/kafka{path}")
+        assert answer.status_code == 200, answer.text
+        return answer.json()
 
 
 def values(url: str, topic: str) -> list[dict[str, Any] | None]:
@@ -97,6 +100,8 @@ def test_topics_are_listed_with_versions_and_asking_leaves_nothing(url: str) -> 
     shown = topics["shown-avro"]
     assert (shown["partitions"], shown["messages"]) == (1, 2)
     assert shown["subjects"] == [{"name": "shown-avro-value", "versions": 2}]
+    (subject,) = ask(url, "/kafka/topics/shown-avro")["subjects"]
+    assert [one["version"] for one in subject["versions"]] == [2, 1]
     missing = httpx.get(f"{url}/api/v1/kafka/kafka/topics/nowhere/messages", timeout=120)
     assert missing.status_code == 404
     assert "has no topic 'nowhere'" in missing.json()["message"]
