@@ -29,6 +29,7 @@ def make(archive: Path) -> None:
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.driver.bindAddress", "127.0.0.1")
             .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
             .config("spark.log.level", "ERROR")
             .config("spark.sql.shuffle.partitions", "1")
             .config("spark.sql.warehouse.dir", f"{folder}/warehouse")
@@ -38,7 +39,9 @@ def make(archive: Path) -> None:
         gateway: Any = spark.sparkContext._gateway
         spark.stop()
         gateway.proc.stdin.close()  # which ends the JVM
-        assert gateway.proc.wait(300) == 0
+        assert gateway.proc.wait(600) == 0
+    if not new.exists():  # a Java without an archive of its own classes makes none
+        new.touch()
     new.replace(archive)
 
 
