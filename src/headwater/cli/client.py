@@ -19,6 +19,7 @@ from headwater.errors import RequestRefused, ServerUnreachable, UsageError
 from headwater.openlineage.names import NodeId
 
 T = TypeVar("T")
+P = TypeVar("P")
 N = TypeVar("N", bound=DatasetNode | JobNode | ColumnNode)
 GraphNode = DatasetNode | JobNode
 
@@ -126,43 +127,19 @@ class Client:
 
     def jobs(self, states: list[str]) -> Iterator[Job]:
         """Every job with its last runs, latest first, page by page."""
-        offset = 0
-        while True:
-            page = self._get("jobs", JobPage, limit=_PAGE, offset=offset, lastRunStates=states).jobs
-            yield from page
-            if len(page) < _PAGE:
-                return
-            offset += _PAGE
+        return self._pages("jobs", JobPage, lambda page: page.jobs, lastRunStates=states)
 
     def children(self, job: Name) -> Iterator[Job]:
         """The jobs that a job starts, by name, page by page."""
-        path, offset = f"namespaces/{_quoted(job.namespace)}/jobs/{_quoted(job.name)}/children", 0
-        while True:
-            page = self._get(path, JobPage, limit=_PAGE, offset=offset).jobs
-            yield from page
-            if len(page) < _PAGE:
-                return
-            offset += _PAGE
+        return self._pages(f"{_path(job)}/children", JobPage, lambda page: page.jobs)
 
     def runs(self, job: Name) -> Iterator[Run]:
         """The runs of a job, latest first, page by page."""
-        path, offset = f"namespaces/{_quoted(job.namespace)}/jobs/{_quoted(job.name)}/runs", 0
-        while True:
-            page = self._get(path, RunPage, limit=_PAGE, offset=offset).runs
-            yield from page
-            if len(page) < _PAGE:
-                return
-            offset += _PAGE
+        return self._pages(f"{_path(job)}/runs", RunPage, lambda page: page.runs)
 
     def all_runs(self, states: list[str]) -> Iterator[ListedRun]:
         """The runs of all jobs in these states, latest first, page by page."""
-        offset = 0
-        while True:
-            page = self._get("runs", ListedRunPage, limit=_PAGE, offset=offset, state=states).runs
-            yield from page
-            if len(page) < _PAGE:
-                return
-            offset += _PAGE
+        return self._pages("runs", ListedRunPage, lambda page: page.runs, state=states)
 
     def events(self, limit: int, **which: str | None) -> list[Raw]:
         """Raw events of every kind, latest first."""
@@ -187,6 +164,17 @@ class Client:
             raise RequestRefused(self.url, response.status_code, _reason(response))
         told: dict[str, Any] = msgspec.json.decode(response.content)
         return told
+
+    def _pages(
+        self, path: str, wanted: type[P], items: Callable[[P], list[T]], **params: Any
+    ) -> Iterator[T]:
+        offset = 0
+        while True:
+            page = items(self._get(path, wanted, limit=_PAGE, offset=offset, **params))
+            yield from page
+            if len(page) < _PAGE:
+                return
+            offset += _PAGE
 
     def _get(self, path: str, wanted: type[T], **params: Any) -> T:
         """Ask, and read the answer.
@@ -242,8 +230,8 @@ def _nodes(answer: _RawGraph, decode: Callable[[Raw], N]) -> dict[str, tuple[N, 
     return {node.id: (node, raw) for node, raw in decoded}
 
 
-def _quoted(name: str) -> str:
-    return quote(name, safe="")
+def _path(job: Name) -> str:
+    return f"namespaces/{quote(job.namespace, safe='')}/jobs/{quote(job.name, safe='')}"
 
 
 def _reason(response: httpx.Response) -> str:

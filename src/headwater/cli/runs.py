@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 import typer
+from msgspec import Raw
 
 from headwater.api.base import Name
 from headwater.api.runs import Run
@@ -169,5 +170,6 @@ def _error(run: Run) -> str:
 
 
 def _failed_checks(run: Run) -> list[tuple[str, str]]:
-    checks = (read_checks(read.facets.get(ASSERTIONS)) for read in run.input_dataset_versions)
-    return [(one.assertion, one.column) for some in checks for one in some if not one.success]
+    told = (read.facets.get(ASSERTIONS) for read in run.input_dataset_versions)
+    checks = (check for one in told for check in read_checks(Raw(msgspec.json.encode(one))))
+    return [(check.assertion, check.column) for check in checks if not check.success]
