@@ -4,6 +4,7 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Generic, TypeVar
 
+KEPT = 65_536  # bytes of one thing, unless another bound is given
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -11,12 +12,12 @@ V = TypeVar("V")
 class BoundedCache(Generic[K, V]):
     """Some things by what they are made from; the oldest make room.
 
-    `size` tells about how many bytes a thing takes with its key; one that takes over a quarter of
-    the room is not kept.
+    `size` tells about how many bytes a thing takes with its key; one that takes more than `most`
+    is not kept.
     """
 
-    def __init__(self, room: int, size: Callable[[K, V], int]) -> None:
-        self._room, self._size_of = room, size
+    def __init__(self, room: int, size: Callable[[K, V], int], most: int = KEPT) -> None:
+        self._room, self._size_of, self._most = room, size, most
         self._items: dict[K, tuple[V, int]] = {}
         self._size, self._lock = 0, Lock()
 
@@ -28,7 +29,7 @@ class BoundedCache(Generic[K, V]):
     def put(self, key: K, value: V) -> V:
         """Keep a thing."""
         size = self._size_of(key, value)
-        if size > self._room // 4:
+        if size > self._most:
             return value
         with self._lock:
             self._drop(key)

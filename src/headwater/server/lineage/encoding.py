@@ -20,6 +20,7 @@ _FIRST, _TOGETHER = 16, 64  # items of a list that are written at once, at first
 _SMALL = 2**21  # bytes of an answer that is written beside others
 _ROOMS = (_SMALL, 12 * 2**20, MOST_BYTES)  # of one item, tried in order: most are not that large
 _ZEROS = memoryview(bytes(_PART))
+Buffer = bytes | memoryview
 _encoder = msgspec.json.Encoder()
 _turn = threading.RLock()
 
@@ -39,7 +40,7 @@ def encode_answer(body: Any) -> bytes:
 
     Raises: AnswerTooLarge.
     """
-    written, size, has_turn = list[bytes](), 0, False
+    written, size, has_turn = list[Buffer](), 0, False
     try:
         for part in _parts(body):
             size += len(part)
@@ -54,7 +55,7 @@ def encode_answer(body: Any) -> bytes:
             _turn.release()
 
 
-def _parts(body: Any) -> Iterator[bytes]:
+def _parts(body: Any) -> Iterator[Buffer]:
     if isinstance(body, list):
         yield from _list_parts(body)
         return
@@ -82,7 +83,7 @@ def _members(body: Any) -> dict[str, Any] | None:
     return body if isinstance(body, dict) else None
 
 
-def _list_parts(items: list[Any]) -> Iterator[bytes]:
+def _list_parts(items: list[Any]) -> Iterator[Buffer]:
     before, start, count = b"[", 0, _FIRST
     while start < len(items):
         some = items[start : start + count]
@@ -91,7 +92,7 @@ def _list_parts(items: list[Any]) -> Iterator[bytes]:
             count //= 2
             continue
         yield before
-        yield _item(some[0]) if written is None else written[1:-1]
+        yield _item(some[0]) if written is None else memoryview(written)[1:-1]
         before, start = b",", start + count
         if written is not None and len(written) < _PART // 4:
             count = min(2 * count, _TOGETHER)

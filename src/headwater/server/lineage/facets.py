@@ -33,7 +33,6 @@ class _Body(Struct):
     outputs: list[_Part] | None = None
 
 
-_KEPT = 65_536  # bytes of facets that are kept at hand
 _ALWAYS = 4096  # bytes of facets of one thing that every answer holds
 _MOST_NAMES = 50
 OMITTED = "headwater_omitted"
@@ -115,7 +114,7 @@ class FacetBook:
         for wanted, facets in found.items():
             if wanted in left_out:
                 facets[OMITTED] = _omitted(left_out[wanted])
-            elif sizes[wanted] <= _KEPT:
+            else:
                 self._kept.put(wanted, facets)
         return found
 

@@ -19,10 +19,10 @@ from headwater.server.lineage import datasets, jobs
 from headwater.server.lineage.columns import Column, ColumnWalk, Step
 from headwater.server.lineage.dependencies import Dependencies, declared_beside
 from headwater.server.lineage.facets import FacetBook, Wanted, dataset_facets, job_facets
-from headwater.server.lineage.runs import latest_rows
+from headwater.server.lineage.runs import ShownRun, latest_rows
 from headwater.server.lineage.view import StoreView, moment, uuid_text
 from headwater.server.lineage.walk import Walk
-from headwater.server.store.rows import FacetSources, RunRow
+from headwater.server.store.rows import FacetSources
 from headwater.server.store.tables import INPUT, OUTPUT
 
 DIRECT, INDIRECT = "DIRECT", "INDIRECT"
@@ -218,7 +218,7 @@ class _Teller:
         self._names = view.names.of(roots)
         self._jobs = jobs.job_rows(view, [*ids])
         self._ids = {n: str(JobName(row.namespace, row.name)) for n, row in self._jobs.items()}
-        self._runs = {n: RunRow.of(row) for n, row in latest_rows(view, [*ids]).items()}
+        self._runs = {n: ShownRun.of(row) for n, row in latest_rows(view, [*ids]).items()}
         self._tags = datasets.Tags(view, [*roots])
         self._job_tags = jobs.job_tags(view, [*ids])
         wanted = [_dataset_owners(row) for row in self._rows.values()]
@@ -278,7 +278,7 @@ def _owner_names(facets: dict[str, Any]) -> list[str]:
     return [str(owner["name"]) for owner in told if owner.get("name")]
 
 
-def _last(run: RunRow | None) -> tuple[str | None, str | None, datetime | None]:
+def _last(run: ShownRun | None) -> tuple[str | None, str | None, datetime | None]:
     if run is None:
         return None, None, None
     return run.state, uuid_text(run.uuid), moment(run.started_at or run.created_at)

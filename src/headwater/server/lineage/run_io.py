@@ -35,11 +35,12 @@ def io_rows(view: StoreView, runs: list[int]) -> list[IoRow]:
     first = first_reads(
         view, {row[2] for row in rows if row[3] is None and row[1] == INPUT} - several
     )
-    for place, (run, io, root, version, own, since, last) in enumerate(rows):
-        is_input_of_several = io == INPUT and root in several
-        if version is None or is_input_of_several:
-            told = version_at(view, root, since) if is_input_of_several else first.get(root)
-            rows[place] = (run, io, root, told, own, since, last)
+    unknown = [n for n, row in enumerate(rows) if row[3] is None or row[2] in several]
+    for place in unknown:
+        run, io, root, version, own, since, last = rows[place]
+        if io == INPUT and root in several:
+            version = version_at(view, root, since)
+        rows[place] = run, io, root, version or first.get(root), own, since, last
     return rows
 
 

@@ -14,33 +14,36 @@ def schema_ids(view: StoreView, roots: Iterable[int]) -> dict[int, int]:
     Of datasets that are not of the view's namespaces none is known.
     """
     names = view.names
-    roots = names.own(roots)
+    rows = view.session.all(
+        "SELECT d.id, d.root, (SELECT s.schema FROM schema_span s WHERE s.dataset = d.id "
+        "AND s.since <= ? AND s.until > ? ORDER BY s.io DESC, s.since DESC LIMIT 1) "
+        f"FROM dataset d WHERE {names.condition}", view.at, view.at, names.keys(names.own(roots)),
+    )  # fmt: skip
+    found, several = dict[int, int](), set[int]()
+    for root, (_, _, schema) in zip(names.roots_in(rows), rows, strict=True):
+        if schema is not None and found.setdefault(root, schema) != schema:
+            several.add(root)
+    return found | _of_several_names(view, several) if several else found
+
+
+def _of_several_names(view: StoreView, roots: set[int]) -> dict[int, int]:
+    """The schemas of datasets whose names have different ones: of them the last counts."""
+    names = view.names
     rows = view.session.all(
         "SELECT d.id, d.root, s.io, s.since, s.schema FROM dataset d "
         "JOIN schema_span s ON s.dataset = d.id AND s.since <= ? AND s.until > ? "
         f"WHERE {names.condition}", view.at, view.at, names.keys(roots),
     )  # fmt: skip
-    best: dict[int, tuple[int, int]] = {}
-    found: dict[int, int] = {}
-    tied: dict[int, set[int]] = {}
+    digests = _digests(view, {row[4] for row in rows})
+    best: dict[int, tuple[int, int, bytes, int]] = {}
     for root, (_, _, io, since, schema) in zip(names.roots_in(rows), rows, strict=True):
-        rank = io, since
-        known = best.get(root)
-        if known is None or known < rank:
-            best[root], found[root] = rank, schema
-            tied.pop(root, None)
-        elif known == rank and found[root] != schema:
-            tied.setdefault(root, {found[root]}).add(schema)
-    digests = _digests(view, {schema for schemas in tied.values() for schema in schemas})
-    return found | {
-        root: max(schemas, key=lambda s: digests.get(s, b"")) for root, schemas in tied.items()
-    }
+        rank = io, since, digests[schema], schema
+        best[root] = max(best.get(root, rank), rank)
+    return {root: rank[3] for root, rank in best.items()}
 
 
 def _digests(view: StoreView, schemas: set[int]) -> dict[int, bytes]:
     """What tells schemas of one moment apart, whichever was stored first."""
-    if not schemas:
-        return {}
     rows = view.session.all("SELECT id, digest FROM schema WHERE id = ANY(?)", [*schemas])
     return {row[0]: row[1] for row in rows}
 

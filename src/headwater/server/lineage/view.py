@@ -15,7 +15,7 @@ from headwater.openlineage.names import NodeId
 from headwater.openlineage.times import FOREVER
 from headwater.server.lineage.budget import Budget
 from headwater.server.lineage.cache import BoundedCache
-from headwater.server.lineage.metering import MeteredSession, size_of
+from headwater.server.lineage.metering import MeteredSession, pack
 from headwater.server.lineage.names import Names, PastNames
 from headwater.server.lineage.nested_index import NestedIndex, is_dotted
 from headwater.server.lineage.node_lookup import NodeLookup
@@ -36,6 +36,7 @@ from headwater.server.store.database import Database, Row, Session
 from headwater.server.store.log import each_body
 
 _FIELD = 400  # bytes that a field takes in memory, about
+_LARGEST = 8 * 2**20  # bytes of a schema or mapping that is kept
 NOW = FOREVER - 1  # the moment at which the graph is asked for, unless another is given
 
 
@@ -123,14 +124,14 @@ def facets_size(wanted: Any, facets: Facets) -> int:
     """How many bytes facets take with what they were asked for by, about."""
     return (
         500
-        + size_of(wanted)
+        + len(pack(wanted))
         + sum(len(name) + len(memoryview(raw)) for name, raw in facets.items())
     )
 
 
-def node_size(rows: Any, node: Any) -> int:
+def node_size(key: bytes, node: Any) -> int:
     """How many bytes the data of a node take with the rows they were written from, about."""
-    return 2000 + size_of(rows) + len(memoryview(node if isinstance(node, Raw) else node.fields))
+    return 500 + len(key) + len(memoryview(node if isinstance(node, Raw) else node.fields))
 
 
 class Contents:
@@ -138,15 +139,15 @@ class Contents:
 
     def __init__(self) -> None:
         self.schemas: BoundedCache[int, Schema] = BoundedCache(
-            32 * 2**20, lambda _, schema: schema.size
+            32 * 2**20, lambda _, schema: schema.size, _LARGEST
         )
         self.mappings: BoundedCache[int, IndexedMapping] = BoundedCache(
-            32 * 2**20, lambda _, mapping: mapping.size
+            32 * 2**20, lambda _, mapping: mapping.size, _LARGEST
         )
         self.namespaces: BoundedCache[int, str] = BoundedCache(
             2**20, lambda _, name: 100 + len(name)
         )
-        self.nodes: BoundedCache[Any, Any] = BoundedCache(64 * 2**20, node_size)
+        self.nodes: BoundedCache[bytes, Any] = BoundedCache(64 * 2**20, node_size)
         self.facets: BoundedCache[Any, Facets] = BoundedCache(16 * 2**20, facets_size)
         self.turn = Lock()  # to make a large answer
         self.spelling = Spelling()

@@ -13,10 +13,9 @@ from msgspec import Raw
 from headwater.api.datasets import ColumnLineage, InputField
 from headwater.server.lineage.encoding import encode_answer
 from headwater.server.lineage.mappings import datasets_read
+from headwater.server.lineage.metering import pack
 from headwater.server.lineage.schemas import Unlisted, schema_ids, unlisted_columns
 from headwater.server.lineage.view import IndexedMapping, StoreView
-
-_KEPT = 65_536  # bytes of one dataset's columns that are kept at hand
 
 
 class _Columns(NamedTuple):
@@ -42,8 +41,13 @@ class _Writer(NamedTuple):
     sources: tuple[tuple[int, _Source], ...]
 
 
-def column_lineage(view: StoreView, roots: list[int], schemas: dict[int, int]) -> dict[int, Any]:
-    """The inputs of the columns of datasets whose schemas are given, in JSON."""
+def column_lineage(
+    view: StoreView, roots: list[int], schemas: dict[int, int]
+) -> tuple[dict[int, Any], Unlisted]:
+    """The inputs of the columns of datasets whose schemas are given, in JSON.
+
+    With them the columns of these datasets that no schema lists.
+    """
     rows = view.session.all(
         "SELECT d.root, m.mapping, j.name, m.since, d.name, m.job FROM dataset d "
         "JOIN mapping_span m ON m.dataset = d.id AND m.since <= ? AND m.until > ? "
@@ -57,7 +61,7 @@ def column_lineage(view: StoreView, roots: list[int], schemas: dict[int, int]) -
     schemas = schemas | schema_ids(
         view, {origin[0] for origin in origins.values()} - schemas.keys()
     )
-    unlisted = unlisted_columns(view, [*schemas])
+    unlisted = unlisted_columns(view, [*{*roots, *schemas}])
     sources = {
         member: _Source(*origin, _columns(origin[0], schemas, unlisted))
         for member, origin in origins.items()
@@ -65,14 +69,14 @@ def column_lineage(view: StoreView, roots: list[int], schemas: dict[int, int]) -
     _sort(rows, mappings, sources)
     kept, written = view.contents.nodes, dict[int, Raw]()
     for root, writers in _writers(view, rows, mappings, sources).items():
-        key = "columns", _columns(root, schemas, unlisted), writers
+        columns = _columns(root, schemas, unlisted)
+        key = pack(("columns", columns, writers))
         known = kept.get(key)
         if known is None:
-            known = Raw(encode_answer(_written(view, key[1], writers, mappings)))
-            known = kept.put(key, known) if len(memoryview(known)) <= _KEPT else known
+            known = kept.put(key, Raw(encode_answer(_written(view, columns, writers, mappings))))
         view.budget.read_rows(len(memoryview(known)))
         written[root] = known
-    return written
+    return written, unlisted
 
 
 def _columns(root: int, schemas: dict[int, int], unlisted: Unlisted) -> _Columns:

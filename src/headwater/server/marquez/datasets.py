@@ -11,7 +11,7 @@ from headwater.openlineage.quality import ASSERTIONS
 from headwater.server.lineage.datasets import Row, Tags, rows_of
 from headwater.server.lineage.facets import FacetBook, dataset_facets
 from headwater.server.lineage.run_io import versions_at
-from headwater.server.lineage.schemas import schema_ids, unlisted_columns
+from headwater.server.lineage.schemas import schema_ids
 from headwater.server.lineage.view import Schema, StoreView, moment, uuid_text
 from headwater.server.marquez.column_lineage import column_lineage
 from headwater.server.marquez.quality import DatasetChecks
@@ -35,7 +35,7 @@ def datasets(view: StoreView, roots: list[int]) -> list[Dataset]:
     schemas = view.schemas({*ids.values()})
     wanted = [dataset_facets(rows[n].facets, rows[n].names) for n in roots if n in rows]
     book = FacetBook(view, wanted)
-    columns, unlisted = column_lineage(view, roots, ids), unlisted_columns(view, roots)
+    columns, unlisted = column_lineage(view, roots, ids)
     versions = versions_at(view, set(roots), view.at)
     checks = DatasetChecks(view, [root for root, row in rows.items() if ASSERTIONS in row.facets])
     return [

@@ -3,13 +3,12 @@
 from typing import Any, NamedTuple
 
 from headwater.api.graph import Graph
-from headwater.server.lineage.runs import at_moment, latest_rows
+from headwater.server.lineage.runs import SHOWN_RUN, ShownRun, at_moment, latest_rows
 from headwater.server.lineage.view import StoreView
 from headwater.server.lineage.walk import Walk
 from headwater.server.marquez.nodes import write_nodes
-from headwater.server.store.rows import RunRow
 
-_PARENT = RunRow.__struct_fields__.index("parent")
+_PARENT = ShownRun.__struct_fields__.index("parent")
 
 
 class GraphOptions(NamedTuple):
@@ -41,7 +40,7 @@ def _show_parents(view: StoreView, latest: dict[int, tuple[Any, ...]]) -> None:
     wanted = view.scope.own_runs(parent for parent in parents.values() if parent is not None)
     if not wanted:
         return
-    rows = view.session.all("SELECT * FROM run WHERE id = ANY(?)", [*wanted])
+    rows = view.session.all(f"SELECT {SHOWN_RUN} FROM run r WHERE r.id = ANY(?)", [*wanted])
     by_id = {row[0]: at_moment(view, row) for row in rows}
     for job, parent in parents.items():
         latest[job] = by_id.get(parent, latest[job])

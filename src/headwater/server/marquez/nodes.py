@@ -5,6 +5,7 @@ of them has changed: a graph of a thousand jobs is mostly as it was when last as
 """
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -17,20 +18,20 @@ from headwater.openlineage.times import FOREVER
 from headwater.server.lineage import datasets, jobs
 from headwater.server.lineage.encoding import encode_answer
 from headwater.server.lineage.facets import OMITTED
+from headwater.server.lineage.metering import pack
 from headwater.server.lineage.run_io import IoRow, io_rows
+from headwater.server.lineage.runs import ShownRun
 from headwater.server.lineage.schemas import schema_ids, unlisted_columns
 from headwater.server.lineage.view import StoreView, moment
 from headwater.server.lineage.walk import EdgeKey, Walk
 from headwater.server.marquez.datasets import dataset_node
 from headwater.server.marquez.jobs import job_node
 from headwater.server.marquez.runs import RunWriter
-from headwater.server.store.rows import RunRow
 from headwater.server.store.tables import INPUT, OUTPUT
 
 _MANY = 1000  # datasets
-_KEPT = 65_536  # bytes of a node that is kept at hand
 _Row = tuple[Any, ...]
-_PARENT, _ARGS = (RunRow.__struct_fields__.index(name) for name in ("parent", "args"))
+_PARENT, _ARGS = (ShownRun.__struct_fields__.index(name) for name in ("parent", "args"))
 
 
 class _Job(NamedTuple):
@@ -96,7 +97,7 @@ def write_nodes(
             into[root].append(written)
         nodes.append(JobNode(node_id, data, reads, writes))
     nodes += [DatasetNode(ids[root], told[root], into[root], out[root]) for root in ids]
-    nodes.sort(key=lambda node: node.id)
+    nodes.sort(key=attrgetter("id"))
     return nodes
 
 
@@ -127,17 +128,17 @@ def _job_data(view: StoreView, found: list[_Job], names: dict[int, Name]) -> lis
     known: list[Raw | None] = [kept.get(key) for key in keys]
     missing = [job for job, data in zip(found, known, strict=True) if data is None]
     view.budget.read_rows(sum(len(memoryview(data)) for data in known if data is not None))
-    runs = {job.run[0]: RunRow.of(job.run) for job in missing if job.run is not None}
+    runs = {job.run[0]: ShownRun.of(job.run) for job in missing if job.run is not None}
     writer = RunWriter(view, runs.values(), [io for job in missing for io in job.ios])
 
-    def write(job: _Job, key: _Row) -> Raw:
+    def write(job: _Job, key: bytes) -> Raw:
         run = writer.write(runs[job.run[0]]) if job.run is not None else None
         inputs, outputs = ([names[root] for root in side] for side in (job.inputs, job.outputs))
         node = job_node(jobs.JobRowShown(job.row), inputs, outputs, run)
         written = Raw((encode_answer if job.is_large else msgspec.json.encode)(node))
         view.budget.read_rows(len(memoryview(written)))
-        is_small = len(memoryview(written)) <= _KEPT and OMITTED.encode() not in bytes(written)
-        return kept.put(key, written) if is_small and job.can_be_kept else written
+        is_whole = job.can_be_kept and OMITTED.encode() not in bytes(written)
+        return kept.put(key, written) if is_whole else written
 
     return [
         write(job, key) if data is None else data
@@ -145,12 +146,12 @@ def _job_data(view: StoreView, found: list[_Job], names: dict[int, Name]) -> lis
     ]
 
 
-def _key(view: StoreView, job: _Job, names: dict[int, Name]) -> _Row:
+def _key(view: StoreView, job: _Job, names: dict[int, Name]) -> bytes:
     """All that a job is written from; a dataset of some namespaces may get another name there."""
     if not view.scope.is_limited:
-        return job
+        return pack(job)
     shown = (names[root] for root in (*job.inputs, *job.outputs))
-    return (*job, view.scope.prefixes, *((name.namespace, name.name) for name in shown))
+    return pack((*job, view.scope.prefixes, [(name.namespace, name.name) for name in shown]))
 
 
 def _dataset_data(
@@ -162,13 +163,16 @@ def _dataset_data(
     tags = datasets.Tags(view, [*members])
     kept, data, missing = view.contents.nodes, dict[int, DatasetData](), list[int]()
     keys = {
-        root: (
-            tuple(rows),
-            schemas.get(root),
-            tags.all_of(root),
-            with_tags,
-            tuple(unlisted.get(root, ())),
-            view.scope.prefixes,
+        root: pack(
+            (
+                "dataset",
+                rows,
+                schemas.get(root),
+                tags.all_of(root),
+                with_tags,
+                unlisted.get(root),
+                view.scope.prefixes,
+            )
         )
         for root, rows in members.items()
     }

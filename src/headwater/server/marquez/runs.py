@@ -17,13 +17,16 @@ from headwater.server.lineage.facets import (
 )
 from headwater.server.lineage.jobs import job_names
 from headwater.server.lineage.run_io import Io, IoRow, io_rows, ios_of, versions_at
+from headwater.server.lineage.runs import ShownRun
 from headwater.server.lineage.view import StoreView, maybe_moment, moment, uuid_text
 from headwater.server.store.rows import RunRow, version_of
 from headwater.server.store.run_states import read_reports
 from headwater.server.store.tables import INPUT, OUTPUT
 
+AnyRun = RunRow | ShownRun
 
-def run_tries(view: StoreView, row: RunRow) -> list[RunTry]:
+
+def run_tries(view: StoreView, row: AnyRun) -> list[RunTry]:
     """The tries of a run, the last as the run itself tells it."""
     earlier = tries_of(read_reports(view.session, row.id))[:-1]
     told = [
@@ -39,7 +42,7 @@ class RunWriter:
     def __init__(
         self,
         view: StoreView,
-        runs: Iterable[RunRow],
+        runs: Iterable[AnyRun],
         ios: list[IoRow] | None = None,
         *,
         of_job: bool = False,
@@ -54,13 +57,13 @@ class RunWriter:
         self._begun = _begun_below(view, rows)
         self._implied = _implied_inputs(view, [row for row in rows if row.args is not None])
 
-    def _wanted(self, rows: list[RunRow]) -> Iterator[Wanted]:
+    def _wanted(self, rows: list[AnyRun]) -> Iterator[Wanted]:
         for row in rows:
             yield self._facets_of(row)
             for io in () if self._of_job else (INPUT, OUTPUT):
                 yield from (_own_facets(found, io) for found in self._ios.get((row.id, io), ()))
 
-    def write(self, row: RunRow) -> Run:
+    def write(self, row: AnyRun) -> Run:
         """A run as an answer."""
         space, name = self._jobs[row.job]
         version = VersionedName(space, name, uuid_text(row.version)) if row.version else None
@@ -81,22 +84,22 @@ class RunWriter:
             self._book.get(self._facets_of(row)),
         )
 
-    def _started_at(self, row: RunRow) -> int | None:
+    def _started_at(self, row: AnyRun) -> int | None:
         """When a run began; one that reported only its end began no later than its children."""
         begun = self._begun.get(row.id)
         return row.started_at if begun is None else min(begun, row.started_at or begun)
 
-    def _version_of_ended(self, row: RunRow) -> VersionedName | None:
+    def _version_of_ended(self, row: AnyRun) -> VersionedName | None:
         """A run that ended without naming datasets is a version without any."""
         if row.ended_at is None:
             return None
         space, name = self._jobs[row.job]
         return VersionedName(space, name, uuid_text(empty_version(space, name)))
 
-    def _facets_of(self, row: RunRow) -> Wanted:
+    def _facets_of(self, row: AnyRun) -> Wanted:
         return job_facets(row.job_facets) if self._of_job else run_facets(row.facets)
 
-    def _datasets(self, row: RunRow, io: int) -> list[RunDataset]:
+    def _datasets(self, row: AnyRun, io: int) -> list[RunDataset]:
         return [
             RunDataset(
                 VersionedName(*found.name, uuid_text(found.version) if found.version else ""),
@@ -105,7 +108,7 @@ class RunWriter:
             for found in self._ios.get((row.id, io), ())
         ]
 
-    def _args(self, row: RunRow) -> dict[str, Any]:
+    def _args(self, row: AnyRun) -> dict[str, Any]:
         if row.args is not None:
             given: dict[str, Any] = msgspec.json.decode(row.args)
             return given
@@ -133,7 +136,7 @@ def _duration(started_at: int | None, ended_at: int | None) -> int | None:
     return None if started_at is None or ended_at is None else (ended_at - started_at) // 1000
 
 
-def _begun_below(view: StoreView, rows: list[RunRow]) -> dict[int, int]:
+def _begun_below(view: StoreView, rows: list[AnyRun]) -> dict[int, int]:
     """When the first child began, of runs that reported only their end."""
     ends = [row.id for row in rows if row.started_at is not None and row.started_at == row.ended_at]
     own, params = view.scope.has_job("job")
@@ -154,7 +157,7 @@ def _parents(view: StoreView, runs: set[int]) -> dict[int | None, tuple[str, str
     return {row[0]: (uuid_text(row[1]), row[2], row[3]) for row in rows}
 
 
-def _implied_inputs(view: StoreView, rows: list[RunRow]) -> dict[int, list[RunDataset]]:
+def _implied_inputs(view: StoreView, rows: list[AnyRun]) -> dict[int, list[RunDataset]]:
     """The inputs of runs made through the API, which name none: those of their job."""
     implied = {}
     for row in rows:
