@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import psutil
 import psycopg
@@ -21,8 +22,9 @@ KINDS = ("sqlite", "postgresql")
 class Stores:
     """Gives out empty stores, each a copy of one whose tables are made."""
 
-    def __init__(self, folder: Path, postgres: str) -> None:
-        self._folder, self._postgres = folder, postgres
+    def __init__(self, folder: Path, server: Any) -> None:
+        self._folder, self._server = folder, server
+        self._postgres: str = server.get_uri()
         self._numbers = itertools.count(1)
         self._template = folder / "template.db"
         # Nothing here must survive the end of the machine, only that of the server.
@@ -59,6 +61,29 @@ class Stores:
             name = url.rpartition("?")[0].rpartition("/")[2]
             self._sql(f"DROP DATABASE {name} WITH (FORCE)")
 
+    @contextmanager
+    def standing_still(self) -> Iterator[None]:
+        """PostgreSQL keeps its connections, and answers nothing."""
+        processes = self._processes()
+        for process in processes:
+            process.send_signal(signal.SIGSTOP)
+        yield
+        for process in processes:
+            process.send_signal(signal.SIGCONT)
+
+    @contextmanager
+    def gone(self) -> Iterator[None]:
+        """PostgreSQL ends, and is started again."""
+        postmaster = self._processes()[0]
+        postmaster.send_signal(signal.SIGQUIT)
+        postmaster.wait(120)
+        yield
+        self._server.ensure_postgres_running()
+
+    def _processes(self) -> list[psutil.Process]:
+        postmaster = psutil.Process(self._server.get_pid())
+        return [postmaster, *postmaster.children(recursive=True)]
+
     def _url(self, database: str) -> str:
         return self._postgres.replace("/postgres?", f"/{database}?")
 
@@ -80,7 +105,7 @@ def open_stores() -> Iterator[Stores]:
         data = Path(folder, "postgres")
         server = get_server(data, cleanup_mode=None)
         try:
-            yield Stores(Path(folder), server.get_uri())
+            yield Stores(Path(folder), server)
         finally:
             # At once: its way of stopping first writes out every database.
             postmaster = psutil.Process(server.get_pid())

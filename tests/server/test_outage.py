@@ -18,11 +18,12 @@ from headwater.server.store.store import Store
 from server.conftest import open_api
 from server.events import as_bytes, run_event
 from server.process import ServerProcess
-from server.stores import Stores
+from server.stores import Stores, open_stores
 from server.test_leases import eventually
 
 _AT_ONCE = 24  # requests that are under way when the store goes away
 _END = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> %s"
+_SOON = 8.0  # seconds: it takes three on a quiet machine
 _HEADERS = {"content-type": "application/json"}
 
 
@@ -233,6 +234,38 @@ def test_connections_lost_while_idle_cost_no_event(stores: Stores) -> None:
         assert store.write_failure() is None
     finally:
         store.close()
+
+
+@pytest.mark.parametrize("kind", ["gone", "standing_still"])
+def test_a_postgresql_that_is_away_is_told_soon(kind: str, tmp_path: Path) -> None:
+    """Reads and writes that are under way are not left waiting, nor are those that follow."""
+    with open_stores() as own, ServerProcess(own.new("postgresql"), tmp_path / "log") as server:
+        asyncio.run(_post_all(server.url, _bodies()))
+        away: AbstractContextManager[None] = getattr(own, kind)()
+        with away:
+            for _ in range(2):
+                assert {*asyncio.run(_ask_all(server.url))} == {503}
+            assert server.api.client.get("/health").status_code == 200
+        eventually(lambda: server.api.client.get("/ready").status_code == 200)
+        late = as_bytes(run_event("START", 99, run="late"))
+        eventually(lambda: server.api.post(late).status_code == 201)
+        assert server.api.event_count() == _AT_ONCE + 1
+
+
+async def _ask_all(url: str) -> list[int]:
+    """What reads and writes answer, all at once, to a client that does not wait for long."""
+    timeout = aiohttp.ClientTimeout(total=_SOON)
+    async with aiohttp.ClientSession(url, timeout=timeout) as session:
+
+        async def ask(method: str, path: str, body: bytes | None = None) -> int:
+            async with session.request(method, path, data=body, headers=_HEADERS) as answer:
+                return answer.status
+
+        return await asyncio.gather(
+            *(ask("GET", path) for path in ("/ready", *["/api/v1/namespaces"] * 4)),
+            *(ask("GET", "/api/v1/search?q=t") for _ in range(4)),
+            *(ask("POST", "/api/v1/lineage", body) for body in _bodies()[:4]),
+        )
 
 
 def _refuse_jobs_named_poison(url: str) -> None:

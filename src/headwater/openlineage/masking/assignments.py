@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from headwater.openlineage.masking.addresses import MASK, Noted
 from headwater.openlineage.masking.cuts import Cuts
-from headwater.openlineage.masking.prose import mask_told
+from headwater.openlineage.masking.prose import mask_lines, mask_told
 from headwater.openlineage.masking.values import (
     Value,
     after_tags,
@@ -55,7 +55,7 @@ _AFTER = re.compile(
     )""",
     re.VERBOSE,
 )
-_FLAG = re.compile(r"(?<![\w-])--([A-Za-z][\w.-]*+)\s++(?=[^\s\"'-])")
+_FLAG = re.compile(r"(?<![\w-])-{1,2}([A-Za-z][\w.-]*+)\s++(?=[^\s\"'-])")
 _PAIR = re.compile(
     r"\(\s*+\\{0,7}([\"'])([A-Za-z_$][\w.$ -]*+)\\{0,7}\1\s*+,\s*+(?:value\s{0,3}=\s{0,3})?"
 )
@@ -122,7 +122,7 @@ def mask_assignments(text: str, sensitive: Sensitive, noted: Noted) -> str:
     lowered = text.lower()
     if _SIGN.search(text):
         text = _mask_names(text, sensitive, noted)
-    if "--" in text:
+    if "-" in text:
         text = _mask_flags(text, sensitive, noted)
     if "(" in text and "," in text:
         text = _mask_pairs(text, sensitive, noted)
@@ -135,7 +135,7 @@ def mask_assignments(text: str, sensitive: Sensitive, noted: Noted) -> str:
             text = _mask_after(text, pattern, noted)
     if any(word in lowered for word in _COMMANDS):
         text = _mask_after(text, _SPOKEN, noted)
-    text = mask_told(text, lowered, noted)
+    text = mask_lines(mask_told(text, lowered, noted), sensitive, noted)
     if "for configuration" in lowered:
         text = _REFUSED.sub(lambda found: _refused(found, sensitive, noted), text)
     return text
@@ -269,7 +269,7 @@ def _mask_after(text: str, pattern: re.Pattern[str], noted: Noted) -> str:
 
 
 def _mask_flags(text: str, sensitive: Sensitive, noted: Noted) -> str:
-    """`--password hunter2`."""
+    """`--password hunter2`, and `-password hunter2` as programs in Java have it."""
     cuts = Cuts(text, noted)
     for found in _FLAG.finditer(text):
         at = found.end()

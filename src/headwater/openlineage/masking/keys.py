@@ -41,6 +41,12 @@ _ABOUT = re.compile(
     r"policy|lifetime|interval|timeout|ms|seconds|scope|arn|path|file|location|manager|service|"
     r"used|usage|budget|index|refs?|reference)$"
 )
+# So many tokens of a text, which no secret is.
+_COUNTED = re.compile(
+    r"(?:^|_)(?:max|min|num|n|total|avg|prompt|completion|input|output|generated)"
+    r"(?:_(?:new|prompt|completion|input|output|total|context|thinking|cached)){0,3}_tokens$"
+    r"|(?:^|_)tokens_per_[a-z]+$"
+)
 _ADDRESS_OF = re.compile(r"webhook_?ur[il]s?$")
 _PASSES = re.compile(r"(?:first|second|last|single|multi|one|two|by|all|next)_pass$")
 _OWN_VALUES = re.compile(r"session_?id|(?:^|_)sig$")
@@ -74,6 +80,9 @@ def split_camel(name: str) -> str:
 def _judge(name: str) -> bool:
     folded = fold(name)
     words = split_camel(name[-_LONGEST_CACHED:])
+    counted = _COUNTED.search(words)
+    if counted is not None:
+        folded = words[: counted.start()]
     if _PHRASES.search(folded):
         return not _ABOUT.search(words) or _ADDRESS_OF.search(words) is not None
     return _LAST.search(words) is not None and not _PASSES.search(words)

@@ -1,10 +1,12 @@
-"""Masks secrets that sentences tell: "the password for bob is hunter2".
+"""Masks secrets that sentences tell, and lines of a name and a value with only space between them:
+"the password for bob is hunter2", `spark.ssl.keyPassword hunter2`, `| password | hunter2 |`.
 
-Most words after "the password is" are no secrets. Only what has letters and digits is taken for
-one, and not what else has them: names of algorithms, versions, times, paths and columns.
+Most words after "password" are no secrets. Only what has letters and digits, or signs, is taken for
+one, and not what else has them: names of algorithms and types, versions, times, paths and columns.
 """
 
 import re
+from collections.abc import Callable
 
 from headwater.openlineage.masking.addresses import MASK, Noted
 
@@ -19,11 +21,17 @@ _SAID = re.compile(
     rf"|(?:with|using|use)(?:\s{{1,3}}the)?\s{{1,3}}(?P<given>pass(?:word|wd|phrase|code))\s{{1,3}}))"
     r"(?P<value>[^\s\"'`<>(){}\[\],;=|]{5,200})"
 )
+_LINE = re.compile(
+    r"^(?P<before>[ \t|]{0,80}(?P<name>[A-Za-z_][\w.$-]{0,200}+)"
+    r"(?:[ \t]{0,80}\|[ \t]{0,80}|[ \t]{1,80}))"
+    r"(?P<value>[^\s\"'`<>(){}\[\],;=|]{5,200})(?=[ \t]{0,80}\|?[ \t]{0,80}\r?$)",
+    re.MULTILINE,
+)
 _WORDS = ("password", "passwd", "passphrase", "passcode", "secret", "token", "key")
 _PASSWORD, _TOKEN = 5, 8  # letters of the shortest that is taken for one
 _OTHER = re.compile(
     r"(?i:sha-?\d|md\d|base\d|utf-?\d|argon2|pbkdf2|bcrypt|scrypt|x\.?509|oauth|http|ipv\d|ascii|aes|"
-    r"rsa|pkcs|tls|ssl|p12)"
+    r"rsa|pkcs|tls|ssl|p12|(?:u?int(?:eger)?|float|decimal|n?(?:var)?char|bit|string)_?\d{1,3}\Z)"
     r"|[vV]?\d{1,9}[.:-]\d|(?:\d{1,9}[A-Za-z]{1,12}){1,4}\Z|[A-Za-z_]\w*\.[A-Za-z_]|[/$%@~\\]|\w{1,20}://"
 )
 
@@ -33,6 +41,18 @@ def mask_told(text: str, lowered: str, noted: Noted) -> str:
     if not any(word in lowered for word in _WORDS):
         return text
     return _SAID.sub(lambda found: _told(found, noted), text)
+
+
+def mask_lines(text: str, sensitive: Callable[[str], bool], noted: Noted) -> str:
+    """A text without the values in lines of a sensitive name and one word."""
+
+    def masked(found: re.Match[str]) -> str:
+        if not sensitive(found["name"]) or not _is_secret(found["value"], _PASSWORD):
+            return found[0]
+        noted("assignment")
+        return found["before"] + MASK
+
+    return _LINE.sub(masked, text)
 
 
 def _told(found: re.Match[str], noted: Noted) -> str:
@@ -45,6 +65,6 @@ def _told(found: re.Match[str], noted: Noted) -> str:
 
 
 def _is_secret(value: str, least: int) -> bool:
-    """Whether a word is one that only a secret is: of letters and digits, and of no known kind."""
-    has_both = re.search("[A-Za-z]", value) and re.search("[0-9]", value)
+    """Whether a word is one that only a secret is: letters with digits or signs, of no kind."""
+    has_both = re.search("[A-Za-z]", value) and re.search(r"[0-9]|[!?#^&*+](?=.)", value)
     return len(value) >= least and has_both is not None and not _OTHER.match(value)

@@ -14,7 +14,9 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from headwater.errors import StoreUnreachable
 from headwater.openlineage.masking import mask_text
 from headwater.server.store.database import TOGETHER, Errors, Row
+from headwater.server.store.postgres_watch import PATIENCE, WatchedPool
 
+_PATIENCE = 3.0  # seconds to wait for a connection of the pool
 _AT_ONCE = 256  # rows in one statement; PostgreSQL takes 65,535 values
 _VALUES = re.compile(r"VALUES (\([?, ]+\))")
 # Classes of SQLSTATE that lie in what is written: bad data, a constraint, a limit of size.
@@ -107,8 +109,11 @@ class PostgresDatabase:
         # Whether the last write lost its connection, or did not get the lock.
         self._is_lost = self._is_locked = False
         self._pool = ConnectionPool(
-            url, min_size=1, max_size=16, timeout=10, open=False,
-            kwargs={"autocommit": True, "application_name": "headwater", "options": _OPTIONS},
+            url, min_size=1, max_size=16, timeout=_PATIENCE, open=False,
+            kwargs={
+                "autocommit": True, "application_name": "headwater", "options": _OPTIONS,
+                "connect_timeout": PATIENCE,
+            },
             configure=_configure,
         )  # fmt: skip
         try:
@@ -118,11 +123,12 @@ class PostgresDatabase:
         except (PoolTimeout, psycopg.Error) as error:
             self._pool.close()
             raise StoreUnreachable(self.name, _reason(error)) from error
+        self._connections = WatchedPool(url, self._pool)
 
     @contextmanager
     def reading(self) -> Iterator[PostgresSession]:
         """A connection in a transaction that sees one moment."""
-        with self._pool.connection() as connection:
+        with self._connections.connection() as connection:
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             try:
                 yield PostgresSession(connection)
@@ -132,7 +138,7 @@ class PostgresDatabase:
     @contextmanager
     def writing(self) -> Iterator[PostgresSession]:
         """A connection in a transaction; the row of `clock` keeps other writers waiting."""
-        with self._pool.connection() as connection:
+        with self._connections.connection() as connection:
             try:
                 with connection.pipeline(), connection.transaction():
                     yield PostgresSession(connection)
@@ -157,8 +163,10 @@ class PostgresDatabase:
         """Replace connections that were lost, and free the lock; whether to write again."""
         was_lost, was_locked = self._is_lost, self._is_locked
         self._is_lost = self._is_locked = False
+        if self._connections.away is not None:
+            return False
         if was_lost:
-            self._pool.check()
+            self._pool.drain()
         return was_lost or (was_locked and self._end_stalled())
 
     def _end_stalled(self) -> bool:
@@ -166,14 +174,14 @@ class PostgresDatabase:
 
         What such a server was about to write it writes again when it goes on.
         """
-        with self._pool.connection() as connection:
+        with self._connections.connection() as connection:
             return bool(connection.execute(_END_STALLED).fetchall())
 
     def tend(self) -> None:
         """Gather statistics, and note which pages all can see: the server itself does so within
         minutes, but plans of before then take a hundred times as long, and counts of names four.
         """
-        with self._pool.connection() as connection:
+        with self._connections.connection() as connection:
             connection.execute("SET statement_timeout = 0")
             try:
                 connection.execute("ANALYZE")
@@ -183,18 +191,18 @@ class PostgresDatabase:
 
     def rest(self) -> None:
         """Work new names into the index of search: until then each search goes through them."""
-        with self._pool.connection() as connection:
+        with self._connections.connection() as connection:
             connection.execute("SELECT gin_clean_pending_list('search_grams')")
 
     def size(self) -> int:
         """Bytes of the database."""
-        with self._pool.connection() as connection:
+        with self._connections.connection() as connection:
             row = connection.execute("SELECT pg_database_size(current_database())").fetchone()
         return int(row[0]) if row else 0
 
     def close(self) -> None:
         """Close every connection."""
-        self._pool.close()
+        self._connections.close()
 
 
 def _cause(error: BaseException) -> BaseException:
