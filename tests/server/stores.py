@@ -67,9 +67,11 @@ class Stores:
         processes = self._processes()
         for process in processes:
             process.send_signal(signal.SIGSTOP)
-        yield
-        for process in processes:
-            process.send_signal(signal.SIGCONT)
+        try:
+            yield
+        finally:
+            for process in processes:
+                process.send_signal(signal.SIGCONT)
 
     @contextmanager
     def gone(self) -> Iterator[None]:
@@ -77,8 +79,10 @@ class Stores:
         postmaster = self._processes()[0]
         postmaster.send_signal(signal.SIGQUIT)
         postmaster.wait(120)
-        yield
-        self._server.ensure_postgres_running()
+        try:
+            yield
+        finally:
+            self._server.ensure_postgres_running()
 
     def _processes(self) -> list[psutil.Process]:
         postmaster = psutil.Process(self._server.get_pid())

@@ -14,9 +14,8 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from headwater.errors import StoreUnreachable
 from headwater.openlineage.masking import mask_text
 from headwater.server.store.database import TOGETHER, Errors, Row
-from headwater.server.store.postgres_watch import PATIENCE, WatchedPool
+from headwater.server.store.postgres_watch import CONNECT, WatchedPool
 
-_PATIENCE = 3.0  # seconds to wait for a connection of the pool
 _AT_ONCE = 256  # rows in one statement; PostgreSQL takes 65,535 values
 _VALUES = re.compile(r"VALUES (\([?, ]+\))")
 # Classes of SQLSTATE that lie in what is written: bad data, a constraint, a limit of size.
@@ -109,10 +108,10 @@ class PostgresDatabase:
         # Whether the last write lost its connection, or did not get the lock.
         self._is_lost = self._is_locked = False
         self._pool = ConnectionPool(
-            url, min_size=1, max_size=16, timeout=_PATIENCE, open=False,
+            url, min_size=1, max_size=16, open=False,
             kwargs={
                 "autocommit": True, "application_name": "headwater", "options": _OPTIONS,
-                "connect_timeout": PATIENCE,
+                "connect_timeout": CONNECT,
             },
             configure=_configure,
         )  # fmt: skip

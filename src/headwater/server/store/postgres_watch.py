@@ -2,26 +2,27 @@
 
 A connection to a host that is gone, or to a server that stands still, waits for ever: PostgreSQL's
 own timeouts run on its side. Whenever a session has waited for a while, a new connection is tried.
-If that fails too, the database is away: the sessions that wait are cut off, and others are refused
-until a connection succeeds.
+If that is refused, or takes too long twice in a row, the database is away: the sessions that wait
+are cut off, and others are refused until a connection succeeds.
 """
 
 import os
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from time import monotonic
 
 import psycopg
-from psycopg_pool import ConnectionPool
+from psycopg_pool import ConnectionPool, PoolTimeout
 
 from headwater.openlineage.masking import mask_text
 from headwater.server.store.database import Row
 
 _EVERY = 0.5  # seconds between two looks
 _WAITED = 0.5  # seconds after which a session makes one ask whether the database is there
-PATIENCE = 2  # seconds for a connection; libpq takes no less
+_PATIENCE = 10.0  # seconds to wait for a connection of the pool, while the database answers
+CONNECT = 2  # seconds for a new connection; libpq takes no less
 
 
 class DatabaseAway(psycopg.OperationalError):
@@ -61,7 +62,8 @@ class WatchedPool:
         with self._lock:
             self._sessions.add(session)
         try:
-            with self._pool.connection() as connection:
+            with ExitStack() as stack:
+                connection = self._take(stack)
                 session.connection = connection
                 try:
                     yield connection
@@ -71,6 +73,18 @@ class WatchedPool:
         finally:
             with self._lock:
                 self._sessions.discard(session)
+
+    def _take(self, stack: ExitStack) -> psycopg.Connection[Row]:
+        """A connection of the pool; waiting for one ends when the database goes away."""
+        until = monotonic() + _PATIENCE
+        while True:
+            try:
+                return stack.enter_context(self._pool.connection(timeout=_EVERY))
+            except PoolTimeout:
+                if self.away is not None:
+                    raise DatabaseAway(self.away) from None
+                if monotonic() > until:
+                    raise
 
     def close(self) -> None:
         """Stop watching, and close every connection."""
@@ -82,7 +96,7 @@ class WatchedPool:
         while not self._closed.wait(_EVERY):
             if self.away is None and not self._has_slow():
                 continue
-            was_away, self.away = self.away, self._probe()
+            was_away, self.away = self.away, self._why_away()
             if self.away is not None:
                 self._cut_off()
             elif was_away is not None:
@@ -93,13 +107,19 @@ class WatchedPool:
         with self._lock:
             return any(session.since < before for session in self._sessions)
 
-    def _probe(self) -> str | None:
+    def _why_away(self) -> str | None:
         """Why no connection can be made; None if one can, or if the database itself refuses it."""
         try:
-            psycopg.connect(self._url, connect_timeout=PATIENCE).close()
+            try:
+                self._connect()
+            except psycopg.errors.ConnectionTimeout:
+                self._connect()  # a busy machine may take longer once
         except psycopg.Error as error:
             return None if error.sqlstate else mask_text(str(error).partition("\n")[0])
         return None
+
+    def _connect(self) -> None:
+        psycopg.connect(self._url, connect_timeout=CONNECT).close()
 
     def _cut_off(self) -> None:
         """End the connections under the threads that wait for them."""
