@@ -1,18 +1,18 @@
 """Runs a worker until it is told to stop, or until its JVM is gone."""
 
+import importlib
 import logging
 import os
 import signal
+import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import py4j.protocol
 import uvicorn
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
-from pyspark.sql.types import NumpyArrayConverter, NumpyScalarConverter
 
 from headwater.capture.classic import Capture
 from headwater.http.checks import is_loopback
@@ -114,7 +114,7 @@ def serve(
         signal.signal(number, lambda *_: ended.set())
     place = state if "://" in state else str(Path(state).absolute())
     held: Hold | None = FolderLock(Path(place)) if "://" not in place else None
-    _forget_numpy()
+    _spare_pandas()
     # Each thread of the JVM would get a part of the heap of C for itself.
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     own = {key: value for key, value in _JVM.items() if f"{key}=" not in _submitted()}
@@ -176,16 +176,18 @@ def _give_up(reason: str) -> None:
     os._exit(_GONE)
 
 
-def _forget_numpy() -> None:
-    """Let py4j not ask of each argument whether it is NumPy's.
+def _spare_pandas() -> None:
+    """Load pyspark's test tools without pandas and pyarrow, which take 75 MB.
 
-    No argument of a worker is. To ask, pyspark loads its test tools, and with them pandas and
-    pyarrow: 75 MB.
+    For each literal and each argument of a call pyspark asks them whether NumPy is installed.
     """
-    kinds = (NumpyArrayConverter, NumpyScalarConverter)
-    py4j.protocol.INPUT_CONVERTER[:] = [
-        one for one in py4j.protocol.INPUT_CONVERTER if not isinstance(one, kinds)
-    ]
+    hidden = [name for name in ("pandas", "pyarrow") if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # none: not found
+    try:
+        importlib.import_module("pyspark.testing.utils")
+    finally:
+        for name in hidden:
+            del sys.modules[name]
 
 
 def _hush(spark: SparkSession, logger: str) -> None:
