@@ -64,6 +64,29 @@ def test_records_that_nobody_read_are_said_to_be_unread(stream: Lab) -> None:
     done = stream.ask("reached", "topic:orders", "--offsets", "90-99")
     assert (done.returncode, done.stdout) == (0, "")
     assert "no job has reported" in done.stderr
+    assert "the partition has been read up to offset 90" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("topic", "partition", "told"),
+    [
+        ("topic:orders", "7", "Partition '7 of orders (runs have read 0)' not found"),
+        ("topic:orders", "99999999999", "partition"),
+        (f"dataset:{LAKE}:default/orders", "0", "default/orders is not a topic"),
+        ("table:default/orders", "0", "default/orders"),
+        ("job:sink", "0", "records are followed from a Kafka topic"),
+        (f"dataset:{KAFKA}:nothing", "0", "'nothing' not found"),
+        ("topic:nothing", "0", "nothing"),
+        ("", "0", "the name is empty"),
+    ],
+)
+def test_what_has_no_records_is_an_error_with_what_to_do(
+    stream: Lab, topic: str, partition: str, told: str
+) -> None:
+    done = stream.ask("reached", topic, "--partition", partition, "--offsets", "0-9")
+    message, *hints = done.stderr.strip().splitlines()
+    assert (done.returncode != 0, told in message, done.stdout) == (True, True, ""), done.stderr
+    assert hints
 
 
 @pytest.mark.parametrize("offsets", ["", "5-4", "a-b", "-3", "1-", "1 - 2", "9" * 40])

@@ -134,6 +134,79 @@ def test_calls_with_effects_change_nothing(spark: SparkSession, tmp_path: Path) 
     spark.sql("DROP TABLE kept")
 
 
+PREPARED = """
+import sys
+from pyspark.sql import SparkSession
+from pyspark.sql.readwriter import DataFrameWriter, DataFrameWriterV2
+spark = SparkSession.builder.getOrCreate()
+jvm, session, context = spark._jvm, spark._jsparkSession, spark.sparkContext
+place, kept = sys.argv[1:]
+frame = spark.range(2)
+fs = jvm.org.apache.hadoop.fs.FileSystem.getLocal(context._jsc.hadoopConfiguration())
+path = jvm.org.apache.hadoop.fs.Path
+"""
+BY_JVM = {
+    "frame._jdf.write().mode('append').saveAsTable('kept')": ["kept"],
+    "frame._jdf.write().insertInto('kept')": ["kept"],
+    "frame._jdf.write().format('json').save(place)": ["{path}"],
+    "frame._jdf.write().json(place)": ["{path}"],
+    "frame._jdf.writeTo('kept').append()": ["kept"],
+    "DataFrameWriter(frame).mode('append').saveAsTable('kept')": ["kept"],
+    "DataFrameWriterV2(frame, 'kept').append()": ["kept"],
+    "session.sql('INSERT INTO kept SELECT 2')": ["kept"],
+    "session.sql('DROP TABLE kept')": [],
+    "session.newSession().sql('DROP TABLE kept')": [],
+    "session.sqlContext().sql('DROP TABLE kept')": [],
+    "jvm.org.apache.spark.sql.SparkSession.active().sql('DROP TABLE kept')": [],
+    "session.catalog().createTable('never', place)": [],
+    "catalog = session.sessionState().catalog(); name = session.sessionState().sqlParser()"
+    ".parseTableIdentifier('kept'); catalog.dropTable(name, True, True)": [],
+    "context.parallelize([1]).saveAsTextFile(place)": [],
+    "context.parallelize([1]).saveAsPickleFile(place)": [],
+    "context.parallelize([(1, 2)]).saveAsSequenceFile(place)": [],
+    "frame._jdf.javaRDD().saveAsTextFile(place)": [],
+    "frame._jdf.rdd().saveAsTextFile(place)": [],
+    "frame._jdf.toJavaRDD().saveAsObjectFile(place)": [],
+    "frame._jdf.foreachPartition(None)": [],
+    "fs.delete(path(kept), True)": [],
+    "fs.mkdirs(path(place))": [],
+    "fs.create(path(place))": [],
+    "jvm.java.io.File(place).mkdir()": [],
+}
+
+
+def test_no_call_into_the_jvm_changes_anything(spark: SparkSession, tmp_path: Path) -> None:
+    path, app, kept = tmp_path / "out", tmp_path / "app.py", tmp_path / "kept"
+    spark.range(1).write.mode("overwrite").option("path", str(kept)).saveAsTable("kept")
+    for statement, targets in BY_JVM.items():
+        app.write_text(f"{PREPARED}\n{statement}\n")
+        found = run_application(spark, app, [str(path), str(kept)])
+        told = [one.target.replace("`", "") for one in found]
+        assert told == [target.replace("{path}", str(path)) for target in targets], statement
+        assert not path.exists(), statement
+        assert not spark.catalog.tableExists("never"), statement
+        assert [row[0] for row in spark.table("kept").collect()] == [0], statement
+        assert all(one.doubts == () for one in found), statement
+    spark.sql("DROP TABLE kept")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["frame.collect()", "frame.count()", "frame.toPandas()", "frame.first()", "frame.tail(1)",
+     "frame.rdd.collect()", "frame.rdd.count()", "[*frame.toLocalIterator()]", "frame.isEmpty()",
+     "frame._jdf.count()", "frame._jdf.collectAsList()", "frame._jdf.javaRDD().take(1)",
+     "frame = spark.createDataFrame(frame.rdd)", "jvm.com.fasterxml.jackson.core.JsonFactory()",
+     "jvm.net.jpountz.lz4.LZ4Factory.fastestInstance()"],
+)  # fmt: skip
+def test_what_an_application_may_know_beside_its_plan_is_noted(
+    spark: SparkSession, tmp_path: Path, statement: str
+) -> None:
+    app = tmp_path / "app.py"
+    app.write_text(f"{PREPARED}\n{statement}\nframe.writeTo('one').append()\n")
+    (planned,) = run_application(spark, app, [str(tmp_path / "out"), str(tmp_path)])
+    assert planned.doubts
+
+
 def test_an_application_ends_at_the_write_that_is_wanted(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -52,10 +52,11 @@ def orders(first: int, count: int) -> list[tuple[Any, ...]]:
 
 
 def send(spark: SparkSession, settings: Settings, rows: list[tuple[Any, ...]]) -> None:
+    topic = settings.input_topic
     frame = spark.createDataFrame(rows, _ROW)
-    encode = Avro(Registry(settings.registry)).encoder(TOPIC, frame.schema)
+    encode = Avro(Registry(settings.registry)).encoder(topic, frame.schema)
     encoded = frame.select(F.col("order_id").alias("key"), encode(F.struct("*")).alias("value"))
-    writer = encoded.write.format("kafka").option("topic", TOPIC)
+    writer = encoded.write.format("kafka").option("topic", topic)
     writer.option("kafka.bootstrap.servers", settings.bootstrap).save()
 
 
@@ -64,8 +65,9 @@ def send_bytes(settings: Settings, value: bytes | None) -> tuple[int, int]:
     places: list[Any] = []
     producer = Producer({"bootstrap.servers": settings.bootstrap})
     producer.produce(
-        TOPIC, value, key="odd", on_delivery=lambda _, m: places.append((m.partition(), m.offset()))
-    )
+        settings.input_topic, value, key="odd",
+        on_delivery=lambda _, m: places.append((m.partition(), m.offset())),
+    )  # fmt: skip
     assert producer.flush(60) == 0
     partition, offset = places[0]
     return int(partition), int(offset)

@@ -183,16 +183,6 @@ def test_records_are_found_in_a_long_run(api: Api) -> None:
         assert sink["outputs"][0]["snapshots"] == [str(at)]
 
 
-def test_bad_questions_are_refused(api: Api) -> None:
-    _start_sink(api)
-    for question, status in (
-        (_question(5, 4), 400), (_question(-1, 4), 400), (_question(0, 1, "job:jobs:sink"), 400),
-        (_question(0, 1, "dataset:x:y"), 404), (_question(0, 1, partition=7), 200),
-    ):  # fmt: skip
-        assert api.status("/reached", **question) == status
-    assert api.get("/reached", **_question(0, 9, partition=7))["jobs"] == []
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_any_range_gives_the_commits_that_overlap_it(api: Api, seed: int) -> None:
     """Runs with idle reports, empty batches, several commits a report and pauses of hours."""
@@ -323,3 +313,36 @@ def test_snapshots_are_those_of_the_table_and_not_of_all_that_a_run_writes(api: 
     two = {one["name"]: one["snapshots"] for one in jobs["two"]["outputs"]}
     assert two == {"default/orders": [], "default/other": []}
     assert not jobs["two"]["exact"]
+
+
+@pytest.mark.parametrize(
+    ("question", "status", "told"),
+    [
+        (_question(0, 1, partition=7), 404, "Partition '7 of orders (runs have read 0, 1)'"),
+        (_question(0, 1, node=f"dataset:{_LAKE}:default/orders"), 400, "is not a topic"),
+        (_question(0, 1, node="job:test:sink"), 400, "from a Kafka topic"),
+        (_question(0, 1, node=f"datasetField:{_KAFKA}:orders:id"), 400, "from a Kafka topic"),
+        (_question(0, 1, node=f"dataset:{_KAFKA}:nothing"), 404, "'nothing' not found"),
+        (_question(0, 1, node="orders"), 400, "nodeId"),
+        (_question(5, 4), 400, "lastOffset must not be before firstOffset"),
+        (_question(0, 1, partition=-1), 400, "partition"),
+        (_question(-1, 4), 400, "firstOffset"),
+        (_question(0, 1, partition=2**40), 400, "partition"),
+        (_question(0, 2**70), 400, "lastOffset"),
+    ],
+)
+def test_what_is_not_a_record_is_told_in_one_line(
+    api: Api, question: dict[str, Any], status: int, told: str
+) -> None:
+    _start_sink(api)
+    answer = api.client.get("/api/v1/reached", params=question)
+    assert (answer.status_code, told in answer.text) == (status, True), answer.text
+    assert "\\n" not in answer.text
+
+
+def test_how_far_a_partition_was_read_is_told(api: Api) -> None:
+    _start_sink(api)
+    ends = [
+        api.get("/reached", **_question(90, 99, partition=number))["readUpTo"] for number in (0, 1)
+    ]
+    assert ends == [40, 0]

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from server.api import Api
 from server.events import dataset, facet, minute, run_event, run_id
 
@@ -129,3 +131,23 @@ def test_what_nobody_reported_is_not_found(api: Api) -> None:
     assert api.status("/why", nodeId=node, snapshot="99") == 404
     assert api.status("/why", nodeId=f"{node}x", snapshot="11") == 404
     assert api.status("/why", nodeId="job:default:sink", snapshot="11") == 400
+
+
+@pytest.mark.parametrize(
+    ("node", "snapshot", "status", "told"),
+    [
+        (f"dataset:{_KAFKA}:orders", "13", 400, "orders is a topic"),
+        (f"dataset:{_LAKE}:default/nothing", "13", 404, "'default/nothing' not found"),
+        (f"dataset:{_LAKE}:default/orders", "99", 404, "Snapshot '99' not found"),
+        (f"dataset:{_LAKE}:default/orders", "", 404, "Snapshot '' not found"),
+        ("job:test:sink", "13", 400, "a snapshot is of a table"),
+        ("default.orders", "13", 400, "nodeId"),
+    ],
+)
+def test_what_is_not_a_snapshot_is_told_in_one_line(
+    api: Api, node: str, snapshot: str, status: int, told: str
+) -> None:
+    _start(api)
+    answer = api.client.get("/api/v1/why", params={"nodeId": node, "snapshot": snapshot})
+    assert (answer.status_code, told in answer.text) == (status, True), answer.text
+    assert "\\n" not in answer.text

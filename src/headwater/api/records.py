@@ -60,6 +60,7 @@ class Reached(Answer):
     last_offset: int
     complete: bool
     jobs: list[ReachedJob]
+    read_up_to: int | None  # the offset up to which runs have read the partition
 
 
 class VersionRead(Answer):

@@ -9,9 +9,11 @@ import typer
 from headwater.cli.extras import needs
 from headwater.cli.options import DEFAULT_SERVER, AsJson, Server
 from headwater.cli.why import App, Catalog, Master, Sql, given_plan
-from headwater.errors import PipelineExtraMissing, UsageError
+from headwater.errors import PipelineExtraMissing, RequestRefused, UsageError
 
 _OFFSETS = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
+_NO_RECORDS = (400, 404)
+_NAME_RECORDS = "Name a topic that a job reads, such as topic:orders, and one of its partitions"
 _SHOWN = 3  # snapshots of a dataset; --json has more
 
 
@@ -47,10 +49,15 @@ def reached(
         raise UsageError(f"--offsets {offsets} is no range", hint="Give a range such as 1000-2000")
     with Client(server) as client:
         found = resolve(client, topic)
-        told = client.ask(
-            "reached", nodeId=f"{found.kind}:{found.rest}", partition=partition,
-            firstOffset=first, lastOffset=last,
-        )  # fmt: skip
+        try:
+            told = client.ask(
+                "reached", nodeId=f"{found.kind}:{found.rest}", partition=partition,
+                firstOffset=first, lastOffset=last,
+            )  # fmt: skip
+        except RequestRefused as error:
+            if error.status not in _NO_RECORDS:
+                raise
+            raise UsageError(error.reason, hint=_NAME_RECORDS) from None
     if rows or app or sql:
         span = (str(found.rest).rpartition(":")[2], partition, first, last)
         told["rows"] = _narrowed(told["jobs"], span, (app, sql), (server, master, catalog))
@@ -76,7 +83,9 @@ def _write(told: dict[str, Any]) -> None:
     from headwater.cli.output import moment_text, note, state_text, write_table
 
     if not told["jobs"]:
-        note("no job has reported that it read these records")
+        end = told.get("readUpTo")
+        until = "" if end is None else f": the partition has been read up to offset {end}"
+        note(f"no job has reported that it read these records{until}")
         return
     rows = []
     for job in told["jobs"]:

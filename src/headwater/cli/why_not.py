@@ -38,7 +38,7 @@ def why_not(
     with tracing(server, master, catalog) as opened:
         name = opened.full_name(table)
         told = trace(opened.spark, opened.client, opened.settings, name, wanted)
-    (write_json if as_json else _write)(told)
+    (write_json if as_json else write_outcome)(told)
     for text in told.notes:
         note(text)
     if not told.complete:
@@ -54,7 +54,8 @@ def _record(text: str) -> "Record":
     return Record(match[1], int(match[2]), int(match[3]))
 
 
-def _write(told: "Outcome") -> None:
+def write_outcome(told: "Outcome") -> None:
+    """Write what became of a record."""
     from rich.text import Text
 
     from headwater.cli.output import json_text, write_line
@@ -65,8 +66,11 @@ def _write(told: "Outcome") -> None:
     head = Text.assemble(f"{place} → {told.table}: ", (told.outcome, style), f", {told.reason}")
     write_line(head)
     batch = f", micro-batch {told.batch}" if told.batch is not None else ""
+    run = f"{told.job}, run {told.run_id}{batch}" if told.job else None
     lines = {
-        "read by": f"{told.job}, run {told.run_id}{batch}" if told.job else None,
+        "read by": None if told.error else run,
+        "failed": run if told.error else None,
+        "error": told.error,
         "operator": told.operator,
         "snapshot": told.snapshot,
         "message": None if record.message is None else json_text(record.message),

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from py4j.java_gateway import JavaClass, JavaMember
 from pyspark import RDD, SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
@@ -14,15 +15,15 @@ from pyspark.sql.sql_formatter import SQLStringFormatter
 from pyspark.sql.streaming.query import StreamingQueryManager
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
+from headwater.dryrun.jvm import JvmCalls, Seams
 from headwater.dryrun.statements import read_statement
 from headwater.dryrun.writers import Add, BatchWriter, StreamWriter, TableWriter
 
 _READ = "_headwater_read"
+_RDD = "the application made rows of an RDD, which may come from anywhere"
 _FILES = ("json", "parquet", "csv", "orc", "text", "xml")
 # Options of streams that a bounded read does not know, or refuses.
 _OF_STREAMS = ("startingoffsets", "endingoffsets", "maxoffsetspertrigger", "minpartitions")
-# What brings rows, or what they tell, to the application; `first`, `head` and the like use these.
-_ACTIONS = ("collect", "count", "isEmpty", "toPandas", "toArrow", "toLocalIterator")
 _SAVES = ("saveAsTextFile", "saveAsPickleFile", "saveAsSequenceFile", "saveAsHadoopFile",
           "saveAsNewAPIHadoopFile", "saveAsHadoopDataset", "saveAsNewAPIHadoopDataset",
           "foreach", "foreachPartition")  # fmt: skip
@@ -47,8 +48,9 @@ class Replacements:
         self, spark: SparkSession, add: Add, stream: Callable[[StreamRead], DataFrame | None]
     ) -> None:
         self._spark, self._stream = spark, stream
-        self._add: Add = lambda planned: add(planned._replace(is_after_action=self._has_looked))
-        self._has_looked = False
+        self._add: Add = lambda planned: add(planned._replace(doubts=(*self._doubts,)))
+        self._doubts: dict[str, None] = {}
+        self._calls = JvmCalls(spark, Seams(self._writer, self._run_sql, self._doubt))
         self._replaced: list[tuple[type, str, Any]] = []
 
     def __enter__(self) -> Self:
@@ -61,8 +63,6 @@ class Replacements:
             ClassicFrame, "mergeInto", lambda frame, table, _on: TableWriter(frame, table, add)
         )
         self._replace_reader()
-        for name in _ACTIONS:
-            self._put(ClassicFrame, name, self._noting_action(getattr(ClassicFrame, name)))
         for name in ("checkpoint", "localCheckpoint"):  # the plan behind is asked for
             self._put(ClassicFrame, name, lambda frame, *_given, **_more: frame)
         self._put(SparkSession, "createDataFrame", self._created(SparkSession.createDataFrame))
@@ -74,6 +74,8 @@ class Replacements:
             self._put(Catalog, name, _create_table)
         for name in _SAVES:
             self._put(RDD, name, lambda *_given, **_more: None)
+        self._put(JavaMember, "__call__", self._calls.calling())
+        self._put(JavaClass, "__call__", self._calls.constructing())
         return self
 
     def __exit__(
@@ -89,17 +91,21 @@ class Replacements:
         self._replaced.append((owner, name, inspect.getattr_static(owner, name)))
         setattr(owner, name, value)
 
-    def _noting_action(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def act(frame: DataFrame, *given: Any, **more: Any) -> Any:
-            self._has_looked = True
-            return original(frame, *given, **more)
+    def _doubt(self, reason: str) -> None:
+        self._doubts[reason] = None
 
-        return act
+    def _writer(self, name: str, frame: DataFrame, given: tuple[Any, ...]) -> Any:
+        """The writer that a call into the JVM asks for."""
+        if name == "write":
+            return BatchWriter(frame, self._add)
+        if name == "writeStream":
+            return StreamWriter(frame, self._add)
+        return TableWriter(frame, str(given[0]), self._add)
 
     def _created(self, original: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
         def create(session: SparkSession, data: Any, *given: Any, **more: Any) -> DataFrame:
             if isinstance(data, RDD):  # of rows that may come from anywhere
-                self._has_looked = True
+                self._doubt(_RDD)
             return original(session, data, *given, **more)
 
         return create
@@ -129,7 +135,8 @@ class Replacements:
         noted = _noted(reader)
         told = {**noted["options"], **{key.lower(): str(value) for key, value in options.items()}}
         read = StreamRead(format or noted["format"] or "parquet", told)
-        found = self._stream(read)
+        with self._calls.let_through():
+            found = self._stream(read)
         if found is not None:
             return found
         bounded = self._spark.read.format(read.kind)
@@ -139,13 +146,16 @@ class Replacements:
         return (bounded.schema(schema) if schema else bounded).load(path)
 
     def _table(self, reader: Any, name: str) -> DataFrame:
-        found = self._stream(StreamRead("table", _noted(reader)["options"], name))
+        with self._calls.let_through():
+            found = self._stream(StreamRead("table", _noted(reader)["options"], name))
         return self._spark.read.table(name) if found is None else found
 
     def _files(self, kind: str) -> Callable[..., DataFrame]:
         return lambda reader, path, **options: self._load(reader, path, kind, **options)
 
     def _sql(self, original: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
+        self._original_sql = original
+
         def sql(
             session: SparkSession,
             sqlQuery: str,  # noqa: N803
@@ -155,16 +165,22 @@ class Replacements:
             formatter = SQLStringFormatter(session)
             try:
                 text = formatter.format(sqlQuery, **given) if given else sqlQuery
-                statement = read_statement(session, text)
-                for planned in statement.writes:
-                    self._add(planned)
-                if statement.may_run:
-                    return original(session, text, args)
-                return session.createDataFrame([], T.StructType([]))
+                return self._run_sql(session, text, args)
             finally:
                 formatter.clear()
 
         return sql
+
+    def _run_sql(self, session: SparkSession, text: str, args: Any = None) -> DataFrame:
+        """Run a statement that changes nothing, and keep what another would write."""
+        with self._calls.let_through():
+            statement = read_statement(session, text)
+        for planned in statement.writes:
+            self._add(planned)
+        with self._calls.let_through():
+            if statement.may_run:
+                return self._original_sql(session, text, args)
+            return session.createDataFrame([], T.StructType([]))
 
 
 def _create_table(

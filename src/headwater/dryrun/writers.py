@@ -13,7 +13,7 @@ class Planned(NamedTuple):
     target: str  # empty where nothing says
     frame: DataFrame
     query: str | None = None  # the name of a streaming query
-    is_after_action: bool = False  # whether the application had looked at rows before
+    doubts: tuple[str, ...] = ()  # why the frame may hold what its plan does not tell
 
 
 Add = Callable[[Planned], None]

@@ -31,7 +31,6 @@ _RECORD = (
 _HEADERS = ", headers array<struct<key:string,value:binary>>"
 # Rows that an application itself holds are constant, unless it had looked at others before.
 _CONSTANT = frozenset({"LocalRelation", "OneRowRelation", "Range", "LogicalRDD", "CTERelationRef"})
-_LOOKED = "the application looked at rows before it wrote, and may have used them"
 _AS_NOW = "a topic is read in a batch: which offsets it had then is not known"
 
 
@@ -113,8 +112,7 @@ class _Evaluation:
 
     def of(self, table: IcebergTable) -> Evaluated:
         planned = _chosen(self._spark, self._given, table, self._stream)
-        if planned.is_after_action:
-            self._doubts[_LOOKED] = None
+        self._doubts |= dict.fromkeys(planned.doubts)
         derivation = Derivation(self._spark, planned.frame, self._source)
         return Evaluated(derivation, self._tables, [*self._doubts], [*self._missing])
 

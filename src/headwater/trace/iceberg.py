@@ -22,10 +22,16 @@ from headwater.trace.predicate import reason_of
 _SEQUENCE, _ROW_ID, _FILE = "_last_updated_sequence_number", "_row_id", "_file"
 _V3 = 3
 _EXPIRED = "the snapshot that wrote the row has expired"
-_REPLACED = "compaction wrote its file: on format v2 it is not known which snapshot wrote the row"
+_REPLACED = (
+    "compaction wrote its file with snapshot {}: on format v2 it is not known which earlier "
+    "snapshot wrote the row"
+)
 _COPIED = "format v2 does not tell rows that an overwrite wrote from those that it copied"
 _EXPIRED_FILE = "the snapshot that wrote its file has expired: it may have copied the row"
-_UPGRADED = "the row was written before the table had format v3, and its file has been replaced"
+_UPGRADED = (
+    "the row was written before the table had format v3, and its file has been replaced since: "
+    "which snapshot wrote it is not known"
+)
 
 
 class Snapshot(NamedTuple):
@@ -117,11 +123,13 @@ class IcebergTable:
         if made is not None and made.is_v3:
             return TracedRow(own, row_id, sequence, made.id, None)
         if entry is None or (sequence is not None and entry[1] != sequence):
-            known = made.id if made is not None else None
-            return TracedRow(own, row_id, sequence, known, _UPGRADED if known else _EXPIRED)
+            return TracedRow(own, row_id, sequence, None, _EXPIRED if made is None else _UPGRADED)
         added = self.snapshot(entry[0])
-        reasons = {"append": None, "replace": _REPLACED, "overwrite": _COPIED}
-        reason = _EXPIRED_FILE if added is None else reasons.get(added.operation, _COPIED)
+        if added is None:
+            return TracedRow(own, row_id, entry[1], entry[0], _EXPIRED_FILE)
+        if added.operation == "replace":  # it copies rows, and writes none
+            return TracedRow(own, row_id, sequence, None, _REPLACED.format(added.id))
+        reason = None if added.operation == "append" else _COPIED
         return TracedRow(own, row_id, entry[1], entry[0], reason)
 
     def _by_sequence(self, sequence: int | None) -> Snapshot | None:

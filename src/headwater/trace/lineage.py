@@ -1,12 +1,15 @@
 """What tracing asks of a lineage server."""
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import quote
 
 from headwater.errors import RequestRefused, ServerUnreachable
+from headwater.openlineage.failures import failure_reason
 from headwater.openlineage.names import DatasetName
 from headwater.trace.shapes import Formula
 
-_NOT_FOUND, _TOO_LARGE = 404, 413
+_NOT_FOUND = 404
+_RUNS = 20  # of a job, the latest, that are looked at
 
 
 class Server(Protocol):
@@ -23,6 +26,23 @@ class Server(Protocol):
 
         Raises: ServerUnreachable, RequestRefused.
         """
+
+
+class Writer(NamedTuple):
+    """A job that writes a table, with the state of its latest run."""
+
+    namespace: str
+    name: str
+    state: str
+
+
+class FailedRun(NamedTuple):
+    """A run that failed: its error in one line, and everything that it says."""
+
+    job: str
+    id: str
+    error: str
+    text: str
 
 
 class Lineage:
@@ -65,19 +85,38 @@ class Lineage:
 
     def reached(self, topic: DatasetName, partition: int, offset: int) -> list[dict[str, Any]]:
         """The jobs that a record reached, those that read it first; none if nobody told."""
-        told = self._ask("reached", f"the topic {topic.name}", nodeId=str(topic),
-                         partition=partition, firstOffset=offset, lastOffset=offset)  # fmt: skip
+        told = self._ask("reached", f"partition {partition} of the topic {topic.name}",
+                         nodeId=str(topic), partition=partition, firstOffset=offset,
+                         lastOffset=offset)  # fmt: skip
         return told["jobs"] if told else []
 
-    def writers(self, table: DatasetName) -> dict[str, str]:
-        """The jobs that write a table, each with the state of its latest run."""
+    def writers(self, table: DatasetName) -> list[Writer]:
+        """The jobs that write a table."""
         told = self._ask("lineage", f"the table {table.name}", nodeId=str(table), depth=1,
                          detail="true")  # fmt: skip
-        return {
-            node["data"]["name"]: str((node["data"].get("latestRun") or {}).get("state", "unknown"))
+        jobs = [
+            node["data"]
             for node in (told or {}).get("graph", ())
             if any(edge["destination"] == str(table) for edge in node.get("outEdges", ()))
-        }
+        ]
+        return [
+            Writer(job["namespace"], job["name"],
+                   str((job.get("latestRun") or {}).get("state", "unknown")))
+            for job in jobs
+        ]  # fmt: skip
+
+    def failed_runs(self, job: Writer) -> list[FailedRun]:
+        """The failed runs among the latest of a job, the last one first."""
+        path = f"namespaces/{quote(job.namespace, '')}/jobs/{quote(job.name, '')}/runs"
+        told = self._ask(path, f"the job {job.name}", limit=_RUNS)
+        found = []
+        for run in (told or {}).get("runs", ()):
+            error = (run.get("facets") or {}).get("errorMessage") or {}
+            message, trace = str(error.get("message", "")), str(error.get("stackTrace", ""))
+            if run["state"] == "FAILED":
+                line = failure_reason(message, trace)
+                found.append(FailedRun(job.name, run["id"], line, f"{message}\n{trace}"))
+        return found
 
     def note(self, text: str) -> None:
         """Keep what a reader should know besides."""

@@ -43,7 +43,7 @@ class RecordFinder:
         for row in rows:
             write = self._write(table, row)
             if write is None:
-                found.append(_unknown("no run has reported the snapshot that wrote the row"))
+                found.append(_unknown(_not_written(row)))
             else:
                 found.append(self._guarded(self._by_plan, table, row, write, columns))
         return found
@@ -80,7 +80,7 @@ class RecordFinder:
         for number, row in enumerate(rows):
             write = self._write(table, row)
             if write is None:
-                found[number] = _unknown("no run has reported the snapshot that wrote the row")
+                found[number] = _unknown(_not_written(row))
             elif stream_plan(write["name"], table.name) and write["offsets"]:
                 streams.setdefault(write["name"], []).append(number)
             elif plan := table_plan(write["name"], table.name):
@@ -193,8 +193,9 @@ def _by_plan(
     is_exact = derived.exact and len(reasons) == 1
     tables = [*dict.fromkeys(str(one.table) for one in sources)]
     return Records(
-        is_exact, derived.complete and not doubts, "; ".join(reasons), sorted_records(records),
-        ", ".join(tables) or None, sources, len(sources),
+        # A row that may have been copied may have been written by another batch.
+        is_exact, derived.complete and not doubts and not row.reason, "; ".join(reasons),
+        sorted_records(records), ", ".join(tables) or None, sources, len(sources),
     )  # fmt: skip
 
 
@@ -241,8 +242,14 @@ def _judged(
     if len(found) > 1:
         return Records(False, True, f"{len(found)} records of the batch give this same row", found)
     if not write.get("exact") or row.reason:
-        return Records(False, True, str(write.get("reason") or row.reason), found)
+        return Records(False, not row.reason, str(row.reason or write.get("reason")), found)
     return Records(True, True, "of the records of its batch, only this one gives the row", found)
+
+
+def _not_written(row: TracedRow) -> str:
+    """Why there is no run that wrote a row."""
+    known = "no run has reported the snapshot that wrote the row"
+    return known if row.snapshot_id else row.reason or known
 
 
 def _unknown(reason: str) -> Records:

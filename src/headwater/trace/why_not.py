@@ -1,5 +1,7 @@
 """Where a record of a topic went, or which step of a job dropped it."""
 
+import re
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import reduce
 from typing import Any
@@ -15,7 +17,7 @@ from headwater.openlineage.names import DatasetName
 from headwater.pipeline import kafka
 from headwater.pipeline.settings import Settings
 from headwater.trace.iceberg import IcebergTable
-from headwater.trace.lineage import Lineage, Server
+from headwater.trace.lineage import FailedRun, Lineage, Server, Writer
 from headwater.trace.messages import add_messages
 from headwater.trace.plans import (
     PLACE,
@@ -33,6 +35,7 @@ from headwater.trace.shapes import Record, Records
 from headwater.trace.values import shown
 
 _DEAD_LETTERS = ".dead-letters"
+_NO_TOPIC = "the Kafka cluster has no such topic: check its name, and KAFKA_BOOTSTRAP"
 _NO_RECORD = (
     "there is no record at the offset: log compaction has removed it, or it marks the end of a "
     "transaction"
@@ -44,13 +47,15 @@ class Outcome(Struct, rename="camel"):
 
     record: Record
     table: str
-    outcome: str  # written, dropped, dead letter, overwritten, not read, removed, missing, unknown
+    # written, dropped, dead letter, overwritten, failing, not read, removed, missing, unknown
+    outcome: str
     reason: str
     job: str | None = None
     run_id: str | None = None
     batch: int | None = None
     snapshot: str | None = None
     operator: str | None = None
+    error: str | None = None  # of a run that failed before the record was read
     row: dict[str, Any] | None = None
     notes: list[str] = []
     complete: bool = True
@@ -82,15 +87,19 @@ class _Search:
         self._record = record
         self._row: Row | None = None  # that the first job makes of it
         bootstrap = settings.need("bootstrap", "Kafka")
-        self._held = kafka.held_offsets(bootstrap, record.topic).get(record.partition)
+        self._parts = kafka.held_offsets(bootstrap, record.topic)
+        self._held = self._parts.get(record.partition)
         topic = DatasetName(*topic_dataset(bootstrap, record.topic).key)
-        self._jobs = lineage.reached(topic, record.partition, record.offset)
+        self._jobs: list[dict[str, Any]] = []
+        if self._held is not None:
+            self._jobs = lineage.reached(topic, record.partition, record.offset)
 
     def into(self, table: IcebergTable) -> Outcome:
         """What became of the record on its way to a table."""
         told = self._outcome(table, "missing", "")
         if self._held is None:
-            told.reason = "there is no such topic or partition"
+            known = ", ".join(map(str, sorted(self._parts)))
+            told.reason = f"the topic has the partitions {known}" if known else _NO_TOPIC
             return told
         if self._record.offset >= self._held[1]:
             told.reason = f"the partition ends before it: the next offset is {self._held[1]}"
@@ -144,6 +153,9 @@ class _Search:
 
     def _unread(self, table: IcebergTable) -> Outcome:
         told = self._outcome(table, "not read", "no run that writes the table has reported it read")
+        writers = self._lineage.writers(table.node)
+        if self._is_failing(told, writers, table):
+            return told
         behind = [job["name"] for job in self._jobs if _holds(job, table)]
         unknown = None
         if behind:
@@ -157,14 +169,48 @@ class _Search:
         if unknown:
             told.outcome, told.reason = "unknown", unknown
             return told
-        states = self._lineage.writers(table.node)
-        if states:
-            listed = ", ".join(f"{name} is {state}" for name, state in states.items())
-            told.reason = f"{told.reason} yet: {listed}"
+        if writers:
+            listed = ", ".join(f"{one.name} is {one.state}" for one in writers)
+            told.reason = f"{told.reason} yet: {listed}{self._stopped(told, writers, table)}"
         if self._is_removed():
             told.outcome = "removed"
             told.reason = f"retention has removed it, and {told.reason}"
         return told
+
+    def _is_failing(self, told: Outcome, writers: list[Writer], table: IcebergTable) -> bool:
+        """Whether a run that writes the table has failed and named the record in its error."""
+        one = self._record
+        place = rf"topic {re.escape(one.topic)}, partition {one.partition}, offset {one.offset}\b"
+        for writer in writers:
+            for run in self._lineage.failed_runs(writer):
+                if re.search(place, run.text):
+                    told.outcome = "failing"
+                    told.reason = f"it makes {run.job} fail, which {self._position(table)}"
+                    told.job, told.run_id, told.error = run.job, run.id, run.error
+                    return True
+        return False
+
+    def _stopped(self, told: Outcome, writers: list[Writer], table: IcebergTable) -> str:
+        """That a job has failed before it came to the record, in words."""
+        failed: Iterator[FailedRun] = (
+            run
+            for writer in writers
+            if writer.state == "FAILED"
+            for run in self._lineage.failed_runs(writer)[:1]
+        )
+        run = next(failed, None)
+        if run is None:
+            return ""
+        told.job, told.run_id, told.error = run.job, run.id, run.error
+        return f"; {run.job} {self._position(table)}"
+
+    def _position(self, table: IcebergTable) -> str:
+        """How far the writer of the last snapshot has come, in words."""
+        writes = self._lineage.writes(table.node, table.current) if table.current else []
+        offsets = writes[0]["offsets"] if writes else {}
+        span = offsets.get(self._record.topic, {}).get(str(self._record.partition)) or {}
+        until = f": it has read up to offset {span['to']}" if span.get("to") is not None else ""
+        return f"has not got past the record{until}"
 
     def _evaluate(self, told: Outcome, table: IcebergTable, operators: list[Operator]) -> None:
         """Let the record go through the steps of the job."""

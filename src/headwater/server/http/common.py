@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 from litestar import MediaType, Response
 
-from headwater.openlineage.names import NodeId
+from headwater.openlineage.names import NodeId, NodeKind
 from headwater.openlineage.times import parse_moment
 from headwater.server.http.errors import BadRequest, NotFound
 from headwater.server.lineage.encoding import encode_answer
@@ -69,6 +69,17 @@ def require_namespace(view: StoreView, name: str) -> None:
 def name_of(node: NodeId) -> str:
     """What to call a node that was not found: its name, where its namespace most likely ends."""
     return next((name for _, name in node.splits()), node.rest)
+
+
+def dataset_node(text: str, wanted: str) -> NodeId:
+    """The node id of a dataset among the parameters; `wanted` says what is asked of one.
+
+    Raises: BadRequest.
+    """
+    node = NodeId.parse(text)
+    if node is None or node.kind is not NodeKind.DATASET:
+        raise BadRequest(detail=f"nodeId is not that of a dataset: {wanted}")
+    return node
 
 
 def time_of(name: str, text: str | None, default: int) -> int:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from headwater.errors import AnswerTooLarge
 from headwater.openlineage.facets import CommitProgress, ProgressFacet, positions
-from headwater.server.lineage.run_lineage import progress_facets, progress_of
+from headwater.server.lineage.run_lineage import extents, progress_facets, progress_of
 from headwater.server.lineage.view import StoreView
 from headwater.server.store.rows import RunRow
 
@@ -48,9 +48,7 @@ class _Report(NamedTuple):
 
 
 def committed(view: StoreView, run: RunRow, records: Records) -> Committed | None:
-    """What the run committed of the records; None where it read none of them."""
-    if not _may_have_read(view, run, records):
-        return None
+    """What the run committed of the records; None where no report tells of any of them."""
     first = next(_reports(view, run, _before(view, run, records, records.first), records), None)
     if first is None:
         return None
@@ -70,14 +68,17 @@ def committed(view: StoreView, run: RunRow, records: Records) -> Committed | Non
     )
 
 
-def _may_have_read(view: StoreView, run: RunRow, records: Records) -> bool:
-    """Whether the latest reports of a run tell that it came as far as the first record."""
+def furthest(view: StoreView, run: RunRow, topics: frozenset[str]) -> dict[str, int]:
+    """How far a run came in each partition of a topic, as its latest reports tell."""
     rows = view.session.all(
         "SELECT seq FROM event WHERE run = ? ORDER BY time DESC, seq DESC LIMIT ?", run.id, _LATEST
     )
-    facets = progress_facets(view, [row[0] for row in rows])
-    ends = [end for facet in facets.values() for _, end in _told(facet, records)]
-    return max(ends, default=0) > records.first
+    ends: dict[str, int] = {}
+    for facet in progress_facets(view, [row[0] for row in rows]).values():
+        for (topic, partition), (_, end) in extents(facet).items():
+            if topic in topics:
+                ends[partition] = max(end, ends.get(partition, 0))
+    return ends
 
 
 def _last_batch(view: StoreView, run: RunRow, edge: int, records: Records) -> Iterator[int]:

@@ -11,7 +11,13 @@ from msgspec import Struct
 
 from headwater.api.records import ReachedInput, ReachedJob, ReachedOutput, ReachedRun
 from headwater.openlineage.names import DatasetName, JobName
-from headwater.server.lineage.commits import Committed, Records, committed, snapshots_since
+from headwater.server.lineage.commits import (
+    Committed,
+    Records,
+    committed,
+    furthest,
+    snapshots_since,
+)
 from headwater.server.lineage.jobs import job_names
 from headwater.server.lineage.read_versions import SnapshotOrder, versions_told
 from headwater.server.lineage.run_io import dataset_names, several_names
@@ -36,6 +42,7 @@ class Reached(NamedTuple):
 
     jobs: list[ReachedJob]
     is_complete: bool
+    ends: dict[str, int]  # how far runs have read the topic, by partition
 
 
 class _Arrival(Struct):
@@ -55,6 +62,12 @@ class _Visit(NamedTuple):
     reason: str | None
 
 
+def is_topic(view: StoreView, root: int) -> bool:
+    """Whether a dataset has a name of a Kafka topic."""
+    members = {row[0] for row in view.session.all("SELECT id FROM dataset WHERE root = ?", root)}
+    return any(space.startswith("kafka:") for space, _ in dataset_names(view, members).values())
+
+
 def reached(view: StoreView, root: int, partition: str, first: int, last: int) -> Reached:
     """Follow the records of a topic's partition from one offset up to another."""
     members = {row[0] for row in view.session.all("SELECT id FROM dataset WHERE root = ?", root)}
@@ -63,7 +76,7 @@ def reached(view: StoreView, root: int, partition: str, first: int, last: int) -
     walk.enter(root, Records(frozenset(names), partition, first, last))
     while walk.follow():
         pass
-    return Reached(walk.told(), walk.is_complete)
+    return Reached(walk.told(), walk.is_complete, walk.ends)
 
 
 class _Walk:
@@ -77,12 +90,16 @@ class _Walk:
         self._visits: dict[int, _Visit] = {}
         self._read: dict[int, set[int]] = {}  # job → the datasets by which it is reached
         self.is_complete = True
+        self.ends: dict[str, int] = {}
 
     def enter(self, root: int, records: Records) -> None:
         """Begin with the runs that read the topic, by the offsets that they report."""
         self._arrivals[root] = _Arrival(0)
         for run in self._readers(root, 0):
-            told = committed(self._view, run, records)
+            ends = furthest(self._view, run, records.topics)
+            self.ends |= {one: max(end, self.ends.get(one, 0)) for one, end in ends.items()}
+            has_read = ends.get(records.partition, 0) > records.first
+            told = committed(self._view, run, records) if has_read else None
             if told is not None:
                 self._visit(_by_offsets(self._view, run, told), root)
 

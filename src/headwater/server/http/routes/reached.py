@@ -3,14 +3,14 @@
 from litestar import Controller, Response, get
 
 from headwater.api import records
-from headwater.openlineage.names import NodeKind
 from headwater.server.http.access import READS_NODE
-from headwater.server.http.common import answer, name_of
+from headwater.server.http.common import answer, dataset_node, name_of
 from headwater.server.http.errors import BadRequest, NotFound
 from headwater.server.http.parameters import FirstOffset, LastOffset, Node, Partition
-from headwater.server.http.routes.history import parse_node
-from headwater.server.lineage.reached import reached
+from headwater.server.lineage.reached import is_topic, reached
 from headwater.server.service import Service
+
+_FROM = "records are followed from a Kafka topic, such as dataset:kafka://HOST:PORT:TOPIC"
 
 
 class Reached(Controller):
@@ -32,18 +32,23 @@ class Reached(Controller):
 
         Jobs are in the order in which to run them again.
         """
-        node = parse_node(node_id)
-        if node.kind is not NodeKind.DATASET:
-            raise BadRequest(detail="records are followed from a topic: dataset:NAMESPACE:NAME")
+        node = dataset_node(node_id, _FROM)
         if last_offset < first_offset:
             raise BadRequest(detail="lastOffset must not be before firstOffset")
         with service.open_view() as view:
             root = view.find_dataset(node)
             if root is None:
                 raise NotFound("Dataset", name_of(node))
+            if not is_topic(view, root):
+                raise BadRequest(detail=f"{name_of(node)} is not a topic: {_FROM}")
             found = reached(view, root, str(partition), first_offset, last_offset + 1)
+        if found.ends and str(partition) not in found.ends:
+            known = ", ".join(sorted(found.ends, key=lambda one: (len(one), one)))
+            told = f"{partition} of {name_of(node)} (runs have read {known})"
+            raise NotFound("Partition", told)
+        end = found.ends.get(str(partition))
         return answer(
             records.Reached(
-                node_id, partition, first_offset, last_offset, found.is_complete, found.jobs
+                node_id, partition, first_offset, last_offset, found.is_complete, found.jobs, end
             )
         )

@@ -3,14 +3,15 @@
 from litestar import Controller, Response, get
 
 from headwater.api import records
-from headwater.openlineage.names import NodeKind
 from headwater.server.http.access import READS_NODE
-from headwater.server.http.common import answer, name_of, time_of
+from headwater.server.http.common import answer, dataset_node, name_of, time_of
 from headwater.server.http.errors import BadRequest, NotFound
 from headwater.server.http.parameters import Node, SnapshotId, Watermark
-from headwater.server.http.routes.history import parse_node
+from headwater.server.lineage.reached import is_topic
 from headwater.server.lineage.why import why
 from headwater.server.service import Service
+
+_OF = "a snapshot is of a table, such as dataset:s3://BUCKET:PATH"
 
 
 class Why(Controller):
@@ -29,14 +30,14 @@ class Why(Controller):
         Of a stream that keeps state the offsets begin with the topic, or, if `watermark` is given,
         where the stream's watermark was last before that time.
         """
-        node = parse_node(node_id)
-        if node.kind is not NodeKind.DATASET:
-            raise BadRequest(detail="a snapshot is of a table: dataset:NAMESPACE:NAME")
+        node = dataset_node(node_id, _OF)
         before = None if watermark is None else time_of("watermark", watermark, 0)
         with service.open_view() as view:
             root = view.find_dataset(node)
             if root is None:
                 raise NotFound("Dataset", name_of(node))
+            if is_topic(view, root):
+                raise BadRequest(detail=f"{name_of(node)} is a topic: {_OF}")
             found = why(view, root, snapshot, before)
         if found is None:
             raise NotFound("Snapshot", snapshot)
