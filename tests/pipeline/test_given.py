@@ -10,7 +10,8 @@ from headwater.capture.classic import Capture
 from headwater.errors import DryRunFailed, NothingWritten
 from headwater.pipeline import kafka
 from headwater.trace.forward import RowsReached, Span, rows_reached
-from headwater.trace.given import Given
+from headwater.trace.given import Given, GivenPlan
+from headwater.trace.iceberg import IcebergTable
 from headwater.trace.shapes import Records
 from headwater.trace.why import why
 from pipeline import traced_apps
@@ -109,6 +110,50 @@ def test_a_window_is_traced_to_records_of_batches_before_the_one_that_wrote_it(
     assert found.exact or "retention" in found.reason or "began" in found.reason, found.reason
     places = {(one.partition, one.offset) for one in found.records}
     assert places == {(partition, offset) for partition in (0, 1) for offset in range(6, 12)}
+    table = IcebergTable(traced.spark, WINDOWS)
+    row = traced.spark.table(WINDOWS).where("begun = timestamp_millis(60000)").collect()[0]
+    assert GivenPlan(traced.spark, app).watermark_of(table, row) == "1970-01-01T00:00:50Z"
+
+
+def test_a_deduplicated_row_is_traced_within_the_batch_that_wrote_it(
+    given: tuple[Traced, Path],
+) -> None:
+    """The oracle: without each record in turn, the first of each name in the order of arrival."""
+    traced, folder = given
+    spark, servers = traced.spark, traced.settings.bootstrap
+    topic, table = "traced-firsts", "traced.default.firsts"
+    kafka.ensure_topics(servers, [topic])
+    names = ["a", "b", "a", "c", "a", "d", "b", "d", "e", "e", "f", "a"]
+    sent = [(offset, name, f"text {offset}") for offset, name in enumerate(names)]
+    frame = spark.createDataFrame(sent, "offset int, key string, value string").coalesce(1)
+    writer = frame.select("key", "value").write.format("kafka").option("topic", topic)
+    writer.option("kafka.bootstrap.servers", servers).save()
+    spark.sql(f"CREATE TABLE {table} (name STRING, text STRING, at TIMESTAMP) USING iceberg "
+              "TBLPROPERTIES ('format-version' = '3')")  # fmt: skip
+    arguments = [servers, topic, table, str(folder / "firsts")]
+    capture = headwater.attach(spark, url=traced.server.url, spool_dir=str(folder / "spool"))
+    assert isinstance(capture, Capture)
+    try:
+        traced_apps.run_really(traced_apps.FIRSTS, *arguments)
+    finally:
+        capture.detach()
+    app = folder / "firsts.py"
+    app.write_text(traced_apps.FIRSTS)
+    whole = _firsts(sent)
+    for row in spark.table(table).collect():
+        assert whole[row["name"]] == row["text"]
+        others = ((one[0], _firsts([other for other in sent if other != one])) for one in sent)
+        truth = {offset for offset, left in others if left.get(row["name"]) != row["text"]}
+        found = _records(traced, table, f"name = '{row['name']}'",
+                         Given(" ".join([str(app), *arguments])))  # fmt: skip
+        offsets = {one.offset for one in found.records}
+        assert offsets >= truth, found.reason
+        assert {offset // 4 for offset in offsets} == {min(truth) // 4}, "another batch"
+        assert (found.exact, found.complete) == (False, True), found.reason
+
+
+def _firsts(sent: list[tuple[int, str, str]]) -> dict[str, str]:
+    return {name: text for _, name, text in reversed(sent)}
 
 
 def test_an_application_that_fails_or_writes_another_table_is_told(

@@ -78,6 +78,31 @@ query = (
 query.awaitTermination()
 """
 
+FIRSTS = """
+import sys
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+servers, topic, table, place = sys.argv[1:]
+spark = SparkSession.builder.appName("firsts").getOrCreate()
+records = (
+    spark.readStream.format("kafka").option("kafka.bootstrap.servers", servers)
+    .option("subscribe", topic).option("startingOffsets", "earliest")
+    .option("maxOffsetsPerTrigger", 4).load()
+)
+timed = records.select(
+    F.col("key").cast("string").alias("name"), F.col("value").cast("string").alias("text"),
+    F.timestamp_seconds(F.col("offset") * 10).alias("at"),
+)
+firsts = timed.withWatermark("at", "1 hour").dropDuplicatesWithinWatermark(["name"])
+query = (
+    firsts.writeStream.queryName("firsts").option("checkpointLocation", place)
+    .trigger(availableNow=True).toTable(table)
+)
+query.awaitTermination()
+"""
+
 SQL = """
 -- totals; of the second day
 SET spark.sql.shuffle.partitions = 2;

@@ -79,6 +79,7 @@ def test_what_keeps_state_may_hold_records_from_the_beginning(api: Api) -> None:
     _start(api, stateRows=3)
     (sink,) = _why(api, _TABLE, "14")
     assert (sink["offsets"], sink["exact"]) == (_range(None, 40), False)
+    assert (sink["stateful"], sink["committed"]) == (True, _range(30, 40))
     assert "keeps state" in sink["reason"]
 
 

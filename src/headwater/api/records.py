@@ -88,6 +88,7 @@ class Write(Answer):
     exact: bool
     reason: str | None
     stateful: bool = False  # whether it keeps state: then the offsets begin where that may
+    committed: Offsets | None = None  # what the batch itself read, of one that keeps state
 
 
 class Why(Answer):

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -121,21 +121,48 @@ def keeps_first_of_several(plan: Plan) -> bool:
     )
 
 
-def window_start(plan: Plan) -> tuple[str, int] | None:
-    """The column of the output that is the start of an event-time window, and the lateness in ms.
+class StateBound(NamedTuple):
+    """How far back the records of a row with state may lie."""
 
-    None of a plan with several watermarks, whose windows do not bound what the others keep.
+    start: str | None  # the column with the start of the row's window; None: the row's own batch
+    lateness_ms: int = 0
+
+
+def state_bound(plan: Plan) -> StateBound | None:
+    """What bounds the state of a stream; None if nothing does.
+
+    The watermark of a query is that of its slowest stream: it bounds nothing unless there is one
+    for all that is read. Deduplication writes a row in the batch that read its record.
     """
     nodes = [*walk(plan)]
-    if sum(kind(node) == "EventTimeWatermark" for node in nodes) != 1:
+    kinds = [kind(node) for node in nodes]
+    marks = [node for node, name in zip(nodes, kinds, strict=True) if name == "EventTimeWatermark"]
+    joins = (node for node, name in zip(nodes, kinds, strict=True) if name == "Join")
+    if len(marks) != 1 or len(_streams(marks[0])) < len(_streams(plan)):
         return None
+    if any(all(_streams(side) for side in children(join)) for join in joins):
+        return None
+    if any(name == "Distinct" or name.endswith(_GROUPS) for name in kinds):
+        return None
+    groups, firsts = kinds.count("Aggregate"), sum(n.startswith("Deduplicate") for n in kinds)
+    if firsts:
+        return None if groups else StateBound(None)
+    return _window_start(plan, nodes) if groups == 1 else None
+
+
+def _streams(plan: Plan) -> list[Plan]:
+    return [node for node in walk(plan) if not children(node) and node.isStreaming()]
+
+
+def _window_start(plan: Plan, nodes: list[Plan]) -> StateBound | None:
+    """The column of the output that is the start of an event-time window."""
     output = {one.exprId().id(): str(one.name()) for one in listed(plan.output())}
     for node in nodes:
         for one in listed(node.projectList()) if kind(node) == "Project" else ():
             if one.exprId().id() in output and kind(one) == "Alias":
                 lateness = _lateness(one.child())
                 if lateness is not None:
-                    return output[one.exprId().id()], lateness
+                    return StateBound(output[one.exprId().id()], lateness)
     return None
 
 

@@ -4,15 +4,18 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from headwater.capture.datasets.naming import location
 from headwater.dryrun import Planned, StreamRead, run_application, run_sql
-from headwater.errors import DryRunFailed, NothingWritten
+from headwater.errors import DryRunError, DryRunFailed, NothingWritten
 from headwater.openlineage.names import DatasetName
 from headwater.pipeline import kafka, sql
 from headwater.trace import catalyst
@@ -72,18 +75,28 @@ class GivenPlan:
     def __init__(self, spark: SparkSession, given: Given) -> None:
         self._spark, self._given = spark, given
         self._known: dict[tuple[str, str], Evaluated] = {}
-        self._windows: dict[str, tuple[str, int] | None] = {}
+        self._bounds: dict[str, catalyst.StateBound | None] = {}
+
+    def is_of_its_batch(self, table: IcebergTable) -> bool:
+        """Whether a row holds records of the batch that wrote it alone, though there is state."""
+        bound = self._bound(table)
+        return bound is not None and bound.start is None
 
     def watermark_of(self, table: IcebergTable, row: Row) -> str | None:
         """Up to which watermark a stream had read nothing that is in a row of a window."""
-        if table.name not in self._windows:
-            planned = _chosen(self._spark, self._given, table, _empty(self._spark))
-            self._windows[table.name] = catalyst.window_start(catalyst.analyzed(planned.frame))
-        found = self._windows[table.name]
-        value = row.asDict().get(found[0]) if found else None
-        if found is None or not isinstance(value, datetime):
+        bound = self._bound(table)
+        start = row.asDict().get(bound.start) if bound and bound.start else None
+        if bound is None or not isinstance(start, datetime):
             return None
-        return str(shown(value - timedelta(milliseconds=found[1])))
+        return str(shown(start - timedelta(milliseconds=bound.lateness_ms)))
+
+    def _bound(self, table: IcebergTable) -> catalyst.StateBound | None:
+        if table.name not in self._bounds:
+            self._bounds[table.name] = None
+            with suppress(DryRunError):  # such as a function that counts the rows of a batch
+                planned = _chosen(self._spark, self._given, table, _streaming(self._spark))
+                self._bounds[table.name] = catalyst.state_bound(catalyst.analyzed(planned.frame))
+        return self._bounds[table.name]
 
     def over(self, table: IcebergTable, write: Mapping[str, Any]) -> Evaluated:
         """The plan over the offsets and snapshots that a write has read.
@@ -199,10 +212,27 @@ def _empty(spark: SparkSession) -> Callable[[StreamRead], DataFrame | None]:
     def stream(read: StreamRead) -> DataFrame | None:
         if read.kind != "kafka":
             return None
-        has_headers = read.options.get("includeheaders") == "true"
-        return spark.createDataFrame([], _RECORD + (_HEADERS if has_headers else ""))
+        return spark.createDataFrame([], _record(read.options))
 
     return stream
+
+
+def _streaming(spark: SparkSession) -> Callable[[StreamRead], DataFrame | None]:
+    """A stream of Kafka that is never started: Spark keeps watermarks in plans of streams only."""
+    return lambda read: unstarted_stream(spark, read.options) if read.kind == "kafka" else None
+
+
+def unstarted_stream(spark: SparkSession, options: Mapping[str, str]) -> DataFrame:
+    """A stream with the columns of Kafka's records."""
+    source = spark._jsparkSession.readStream().format("rate").load()
+    fields = T._parse_datatype_string(_record(options)).fields  # type: ignore[attr-defined]
+    return DataFrame(source, spark).select(
+        *(F.lit(None).cast(field.dataType).alias(field.name) for field in fields)
+    )
+
+
+def _record(options: Mapping[str, str]) -> str:
+    return _RECORD + (_HEADERS if options.get("includeheaders") == "true" else "")
 
 
 def _chosen(

@@ -52,7 +52,9 @@ class RecordFinder:
         self, table: IcebergTable, row: TracedRow, write: dict[str, Any], columns: T.StructType
     ) -> Records:
         assert self._given is not None  # noqa: S101 (asked with a plan only)
-        if write.get("stateful") and row.snapshot_id:
+        if write.get("committed") and self._given.is_of_its_batch(table):
+            write = {**write, "offsets": write["committed"]}
+        elif write.get("stateful") and row.snapshot_id:
             bound = self._given.watermark_of(table, row.row)
             write = self._lineage.writes(table.node, row.snapshot_id, bound)[0]
         over = self._given.over(table, write)

@@ -93,7 +93,8 @@ class _Walk:
             reason = _EVENTS
         batch = made.commit.batch if made.commit else None
         self._add(run, _Table(root, snapshot, made.time), made.time, batch, offsets, reason)
-        self.writes[-1].stateful = reason == _STATE
+        if reason == _STATE:
+            self.writes[-1].stateful, self.writes[-1].committed = True, made.offsets
 
     def follow(self, table: _Table) -> None:
         """Go on with every run that wrote the table before it was read."""
