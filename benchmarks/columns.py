@@ -8,7 +8,6 @@ be made in pieces; `--anew` forgets them, `--report` writes docs/benchmarks/colu
 is there. Ends with 1 if capture has missed an edge.
 """
 
-import argparse
 import json
 import os
 import sys
@@ -31,13 +30,14 @@ from sqlglot.optimizer.qualify import qualify  # noqa: E402
 from capture.benchmark_queries import Benchmark, load, read_tables  # noqa: E402
 from capture.jars import prepare_spark  # noqa: E402
 from capture.oracle import Output, observed  # noqa: E402
+from capture.pieces import Pieces, local_session, numbers, piece_options  # noqa: E402
 from capture.queries import analyzed  # noqa: E402
 from headwater.capture.official import LISTENER  # noqa: E402
 from headwater.capture.plan import analyze  # noqa: E402
 from headwater.stack import Settings, official_jar  # noqa: E402
 
 Edges = set[tuple[str, str, str]]
-RESULTS = ROOT / ".headwater" / "columns.jsonl"
+RESULTS = Pieces(ROOT / ".headwater" / "columns.jsonl")
 REPORT = ROOT / "docs" / "benchmarks" / "columns.md"
 TOOLS = {"ours": "Headwater", "sqlglot": "sqlglot", "official": "OpenLineage's listener"}
 NAMES = {"tpch": "TPC-H", "tpcds": "TPC-DS"}
@@ -45,43 +45,30 @@ SCALES = {"tpch": 0.003, "tpcds": 0.05}  # TPC-DS cannot be made much smaller
 
 
 def main() -> int:
-    options = _options()
-    RESULTS.parent.mkdir(exist_ok=True)
-    if options.anew:
-        RESULTS.unlink(missing_ok=True)
-    for name in filter(None, options.benchmarks.split(",")):
-        _measure(name, *_range(options.queries))
-    if options.report:
-        write_report()
-    return any(row["missed"] for row in _results())
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("--anew", action="store_true", help="forget earlier results")
+    parser = piece_options(__doc__)
     parser.add_argument("--benchmarks", default="tpch,tpcds", help="none: only report")
     parser.add_argument("--queries", default="1-99", help="first-last")
-    parser.add_argument("--report", action="store_true")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.anew:
+        RESULTS.forget()
+    for name in filter(None, options.benchmarks.split(",")):
+        _measure(name, numbers(options.queries))
+    if options.report:
+        write_report()
+    return any(row["missed"] for row in RESULTS.all())
 
 
-def _range(text: str) -> tuple[int, int]:
-    first, _, last = text.partition("-")
-    return int(first), int(last or first)
-
-
-def _measure(name: str, first: int, last: int) -> None:
+def _measure(name: str, wanted: range) -> None:
     with tempfile.TemporaryDirectory() as folder:
         spark = _session(Path(folder))
         benchmark = load(name, SCALES[name], spark)
-        known = {(row["benchmark"], row["query"]) for row in _results()}
+        known = {(row["benchmark"], row["query"]) for row in RESULTS.all()}
         for number, sql in benchmark.queries.items():
-            if first <= number <= last and (name, number) not in known:
+            if number in wanted and (name, number) not in known:
                 began = time.monotonic()
                 row = {"benchmark": name, "query": number, **_query(spark, benchmark, sql, folder)}
                 row["seconds"] = round(time.monotonic() - began, 1)
-                with RESULTS.open("a") as results:
-                    results.write(json.dumps(row) + "\n")
+                RESULTS.add(row)
                 print(name, number, {k: v for k, v in row.items() if k != "missed"}, flush=True)
         benchmark.db.close()
         spark.stop()
@@ -89,26 +76,17 @@ def _measure(name: str, first: int, last: int) -> None:
 
 def _session(home: Path) -> SparkSession:
     jar = official_jar(Settings.read(os.environ))
-    spark = (
-        SparkSession.builder.master("local[1]")
-        .appName("columns")
-        .config("spark.driver.memory", "1g")
-        .config("spark.driver.extraJavaOptions", f"-Dderby.stream.error.file={home}/derby.log")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "1")
-        .config("spark.sql.warehouse.dir", str(home / "warehouse"))
-        .config("spark.jars", f"{prepare_spark()},{jar}")
-        .config("spark.extraListeners", LISTENER)
-        .config("spark.openlineage.transport.type", "file")
-        .config("spark.openlineage.transport.location", str(home / "events.jsonl"))
+    conf = {
+        "spark.driver.extraJavaOptions": f"-Dderby.stream.error.file={home}/derby.log",
+        "spark.sql.warehouse.dir": str(home / "warehouse"),
+        "spark.jars": f"{prepare_spark()},{jar}",
+        "spark.extraListeners": LISTENER,
+        "spark.openlineage.transport.type": "file",
+        "spark.openlineage.transport.location": str(home / "events.jsonl"),
         # The queries quote identifiers as the SQL standard does.
-        .config("spark.sql.ansi.doubleQuotedIdentifiers", "true")
-        .getOrCreate()
-    )
-    spark.sparkContext.setLogLevel("ERROR")
-    return spark
+        "spark.sql.ansi.doubleQuotedIdentifiers": "true",
+    }
+    return local_session("columns", conf, cores=1)
 
 
 def _query(spark: SparkSession, benchmark: Benchmark, sql: str, folder: str) -> dict[str, Any]:
@@ -196,12 +174,8 @@ def _edges(facet: dict[str, Any]) -> Edges:
     }
 
 
-def _results() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in RESULTS.open()] if RESULTS.exists() else []
-
-
 def write_report() -> None:
-    rows = _results()
+    rows = RESULTS.all()
     lines = [HEAD]
     for benchmark in dict.fromkeys(row["benchmark"] for row in rows):
         chosen = [row for row in rows if row["benchmark"] == benchmark]

@@ -8,8 +8,6 @@ be made in pieces; `--anew` forgets them, `--report` writes docs/benchmarks/rows
 there. Ends with 1 if an answer was wrong.
 """
 
-import argparse
-import json
 import platform
 import sys
 import time
@@ -22,74 +20,55 @@ ROOT = Path(__file__).parent.parent
 # In place of this folder, which has a `pipeline` of its own.
 sys.path[:1] = [str(ROOT / "tests"), str(ROOT / "src")]
 
-from pyspark.sql import SparkSession  # noqa: E402
-
-from capture.jars import find_java, prepare_spark  # noqa: E402
+from capture.jars import find_java  # noqa: E402
+from capture.pieces import (  # noqa: E402
+    Pieces,
+    local_session,
+    numbers,
+    piece_options,
+    put_between,
+)
 from pipeline.row_oracle import Judged, RowOracle  # noqa: E402
 
-RESULTS = ROOT / ".headwater" / "rows.jsonl"
+RESULTS = Pieces(ROOT / ".headwater" / "rows.jsonl")
 REPORT = ROOT / "docs" / "benchmarks" / "rows.md"
 MARK = "<!-- the oracle -->"
+CONF = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.default.parallelism": "1",
+    # Compiling each of some ten variants of a plan takes longer than to interpret them.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.adaptive.enabled": "false",
+}
 
 
 def main() -> int:
-    options = _options()
-    RESULTS.parent.mkdir(exist_ok=True)
-    if options.anew:
-        RESULTS.unlink(missing_ok=True)
-    first, _, last = options.pipelines.partition("-")
-    if options.pipelines:
-        _measure(range(int(first), int(last or first) + 1), options.seconds)
-    if options.report:
-        write_report()
-    return any(row["fault"] for row in _results())
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("--anew", action="store_true", help="forget earlier results")
+    parser = piece_options(__doc__)
     parser.add_argument("--pipelines", default="0-299", help="first-last; empty: only report")
     parser.add_argument("--seconds", type=float, default=7200, help="end after so long")
-    parser.add_argument("--report", action="store_true")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.anew:
+        RESULTS.forget()
+    if options.pipelines:
+        _measure(numbers(options.pipelines), options.seconds)
+    if options.report:
+        write_report()
+    return any(row["fault"] for row in RESULTS.all())
 
 
 def _measure(seeds: Iterable[int], seconds: float) -> None:
-    known = {row["seed"] for row in _results()}
+    known = {row["seed"] for row in RESULTS.all()}
     find_java()
-    spark = _session()
+    spark = local_session("rows", CONF)
     oracle, began = RowOracle(spark), time.monotonic()
     try:
         for seed in seeds:
             if seed in known or time.monotonic() - began > seconds:
                 continue
-            judged = oracle.judge(seed)
-            with RESULTS.open("a") as results:
-                results.writelines(json.dumps(_kept(seed, one)) + "\n" for one in judged)
+            RESULTS.add(*(_kept(seed, one) for one in oracle.judge(seed)))
     finally:
         oracle.close()
         spark.stop()
-
-
-def _session() -> SparkSession:
-    spark = (
-        SparkSession.builder.master("local[2]")
-        .appName("rows")
-        .config("spark.driver.memory", "1g")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.shuffle.partitions", "1")
-        .config("spark.default.parallelism", "1")
-        # Compiling each of some ten variants of a plan takes longer than to interpret them.
-        .config("spark.sql.codegen.wholeStage", "false")
-        .config("spark.sql.adaptive.enabled", "false")
-        .config("spark.jars", prepare_spark())
-        .getOrCreate()
-    )
-    spark.sparkContext.setLogLevel("ERROR")
-    return spark
 
 
 def _kept(seed: int, one: Judged) -> dict[str, Any]:
@@ -101,18 +80,11 @@ def _kept(seed: int, one: Judged) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _results() -> list[dict[str, Any]]:
-    if not RESULTS.exists():
-        return []
-    return [json.loads(line) for line in RESULTS.read_text().splitlines()]
-
-
 def write_report() -> None:
     """Put the table into the report, whose other parts stay."""
-    rows = _results()
+    rows = RESULTS.all()
     kinds = sorted({kind for row in rows for kind in row["kinds"]})
     lines = [
-        MARK,
         "| Operator | Rows | Exact | Exact and wrong | Superset | A record missing | Records of supersets, for one of the truth |",
         "|---|---|---|---|---|---|---|",
         *(_line(kind, [row for row in rows if kind in row["kinds"]]) for kind in kinds),
@@ -124,10 +96,8 @@ def write_report() -> None:
         "",
         f"{len({row['seed'] for row in rows})} pipelines, in {datetime.now(UTC):%B %Y}, "
         f"{platform.machine()}, Python {platform.python_version()}.",
-        MARK,
     ]
-    before, _, rest = REPORT.read_text().partition(MARK)
-    REPORT.write_text(before + "\n".join(lines) + rest.partition(MARK)[2])
+    put_between(REPORT, MARK, lines)
 
 
 def _line(kind: str, rows: list[dict[str, Any]]) -> str:

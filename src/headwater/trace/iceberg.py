@@ -6,6 +6,7 @@ format v3 have the sequence number of their file, which tells no more than the f
 """
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from py4j.protocol import Py4JError
@@ -78,12 +79,20 @@ class IcebergTable:
         self.current = None if newest is None else str(newest.snapshotId())
         self.format_version = int(metadata.formatVersion())
         self.node = DatasetName(*location(str(table.location())).key)
-        self.columns: list[str] = spark.table(sql.quoted(name)).columns
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """The columns of the table, at its version."""
+        return self._rows.columns
+
+    @cached_property
+    def _rows(self) -> DataFrame:
+        return self._read(sql.quoted(self.name))
 
     def frame(self, *more: str) -> DataFrame:
         """The rows with what tells their snapshots, and other columns of metadata."""
         metadata = [_FILE] + ([_SEQUENCE, _ROW_ID] if self.format_version >= _V3 else [])
-        return self._read(sql.quoted(self.name)).select("*", *metadata, *more)
+        return self._rows.select("*", *metadata, *more)
 
     def matching(self, condition: Column, text: str, most: int) -> tuple[list[TracedRow], int]:
         """Some rows that a predicate holds for, and how many there are.
