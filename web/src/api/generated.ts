@@ -581,6 +581,7 @@ export interface components {
             lastOffset: number;
             nodeId: string;
             partition: number;
+            readUpTo: number | null;
         };
         /** ReachedInput */
         ReachedInput: {
@@ -918,6 +919,11 @@ export interface components {
             /** Format: date-time */
             at: string;
             batch: number | null;
+            committed: {
+                [key: string]: {
+                    [key: string]: components["schemas"]["OffsetRange"];
+                };
+            } | null;
             exact: boolean;
             inputs: components["schemas"]["VersionRead"][];
             name: string;
