@@ -67,6 +67,9 @@ def with_leaves(spark: SparkSession, plan: Plan, replaced: Callable[[Plan], Plan
         other = replaced(plan)
         return plan if other is None else other
     new = [with_leaves(spark, child, replaced) for child in below]
+    if kind(plan) == "DeduplicateWithinWatermark":  # which Spark evaluates in streams only
+        logical = spark._jvm.org.apache.spark.sql.catalyst.plans.logical  # type: ignore[union-attr]
+        return logical.Deduplicate(plan.keys(), new[0])
     return plan.withNewChildren(_sequence(spark, new))
 
 
