@@ -45,9 +45,8 @@ check: $(STAMP) ## Format, lint, types and layers
 	$(BIN)/lint-imports
 	$(BIN)/python tools/page.py check
 
-# Suites with a Spark or a browser of their own run apart, since a process holds only one Spark, and
-# the rest beside them in two processes: three suites at a time, the longest first, as each waits
-# now and then. PYTEST has more options, such as --reversed for the other order.
+# Suites with a Spark or a browser of their own run apart, two at a time and the longest first: a
+# process holds only one Spark. PYTEST has more options, such as --reversed for the other order.
 APART := pipeline capture stack demo page examples
 # A loop that never waits can swallow the exception of a timeout: then this ends the process.
 WATCHDOG := -o faulthandler_timeout=2000 -o faulthandler_exit_on_timeout=true
@@ -60,11 +59,8 @@ $(ARCHIVE): $(STAMP) tests/spark_archive.py tests/jvm.py
 .PHONY: test
 test: $(STAMP) $(PAGE) $(ARCHIVE) ## Run every test
 	$(BIN)/python tools/page.py test
-	$(MAKE) --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) \
-		test-pipeline test-capture test-rest $(APART:%=test-%)
-
-test-rest:
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(WATCHDOG) $(APART:%=--ignore=tests/%) $(PYTEST)
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder $(WATCHDOG) $(APART:%=--ignore=tests/%) $(PYTEST)
+	$(MAKE) --jobs 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) $(APART:%=test-%)
 
 test-%:
 	$(BIN)/pytest $(WATCHDOG) -o cache_dir=.pytest_cache/$* tests/$* $(PYTEST)

@@ -94,7 +94,8 @@ def report(app: Application, marks: list[float]) -> None:
         pace = (inside[-1] - inside[0]) / (end - start)
         lines.append(f"| {phase} | {end - start:.0f} | {inside[-1] - inside[0]} | {pace:.2f} |")
     text = TABLE.format(rows="\n".join(lines), runs=runs)
-    Path(REPORT or ".pytest_cache/outage.md").write_text(text)
+    if REPORT:
+        Path(REPORT).write_text(text)
 
 
 TABLE = """# Benchmark: backend outage

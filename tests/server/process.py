@@ -27,7 +27,7 @@ class ServerProcess:
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: subprocess.Popen[bytes] | None = None
         self.verify: ssl.SSLContext | bool = False  # to read all certificates takes its time
-        self.api = Api(httpx.Client(base_url=self.url, timeout=60), store_url)
+        self.api = Api(httpx.Client(base_url=self.url, timeout=300), store_url)
 
     def start(self) -> "ServerProcess":
         """Start it and wait until it answers."""

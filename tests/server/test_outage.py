@@ -10,10 +10,13 @@ from pathlib import Path
 import aiohttp
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
+from psycopg_pool import ConnectionPool
 
 from headwater.server.settings import DEFAULT_ALIASES
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.database import open_database
+from headwater.server.store.postgres_watch import WatchedPool
 from headwater.server.store.store import Store
 from server.conftest import open_api
 from server.events import as_bytes, run_event
@@ -250,6 +253,18 @@ def test_a_postgresql_that_is_away_is_told_soon(kind: str, tmp_path: Path) -> No
         late = as_bytes(run_event("START", 99, run="late"))
         eventually(lambda: server.api.post(late).status_code == 201)
         assert server.api.event_count() == _AT_ONCE + 1
+
+
+def test_a_database_that_refuses_new_connections_is_not_away(stores: Stores) -> None:
+    """It has too many, or knows another password by now: the connections that there are go on."""
+    url = stores.new("postgresql")
+    with ConnectionPool(url, kwargs={"autocommit": True}, open=True) as pool:
+        watched = WatchedPool(make_conninfo(url, user="unknown"), pool)
+        with watched.connection() as connection:
+            connection.execute("SELECT pg_sleep(2)")
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+        assert watched.away is None
+        watched.close()
 
 
 async def _ask_all(url: str) -> list[int]:

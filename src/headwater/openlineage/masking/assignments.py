@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from headwater.openlineage.masking.addresses import MASK, Noted
 from headwater.openlineage.masking.cuts import Cuts
-from headwater.openlineage.masking.prose import mask_lines, mask_told
+from headwater.openlineage.masking.prose import mask_told
 from headwater.openlineage.masking.values import (
     Value,
     after_tags,
@@ -135,7 +135,7 @@ def mask_assignments(text: str, sensitive: Sensitive, noted: Noted) -> str:
             text = _mask_after(text, pattern, noted)
     if any(word in lowered for word in _COMMANDS):
         text = _mask_after(text, _SPOKEN, noted)
-    text = mask_lines(mask_told(text, lowered, noted), sensitive, noted)
+    text = mask_told(text, lowered, noted)
     if "for configuration" in lowered:
         text = _REFUSED.sub(lambda found: _refused(found, sensitive, noted), text)
     return text

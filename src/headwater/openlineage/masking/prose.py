@@ -1,12 +1,10 @@
-"""Masks secrets that sentences tell, and lines of a name and a value with only space between them:
-"the password for bob is hunter2", `spark.ssl.keyPassword hunter2`, `| password | hunter2 |`.
+"""Masks secrets that sentences tell: "the password for bob is hunter2".
 
 Most words after "password" are no secrets. Only what has letters and digits, or signs, is taken for
 one, and not what else has them: names of algorithms and types, versions, times, paths and columns.
 """
 
 import re
-from collections.abc import Callable
 
 from headwater.openlineage.masking.addresses import MASK, Noted
 
@@ -20,12 +18,6 @@ _SAID = re.compile(
     rf"(?i:(?<![\w.$-])(?P<before>(?P<name>{_NAME}){_WHOSE}{_IS}\s{{1,3}}"
     rf"|(?:with|using|use)(?:\s{{1,3}}the)?\s{{1,3}}(?P<given>pass(?:word|wd|phrase|code))\s{{1,3}}))"
     r"(?P<value>[^\s\"'`<>(){}\[\],;=|]{5,200})"
-)
-_LINE = re.compile(
-    r"^(?P<before>[ \t|]{0,80}(?P<name>[A-Za-z_][\w.$-]{0,200}+)"
-    r"(?:[ \t]{0,80}\|[ \t]{0,80}|[ \t]{1,80}))"
-    r"(?P<value>[^\s\"'`<>(){}\[\],;=|]{5,200})(?=[ \t]{0,80}\|?[ \t]{0,80}\r?$)",
-    re.MULTILINE,
 )
 _WORDS = ("password", "passwd", "passphrase", "passcode", "secret", "token", "key")
 _PASSWORD, _TOKEN = 5, 8  # letters of the shortest that is taken for one
@@ -41,18 +33,6 @@ def mask_told(text: str, lowered: str, noted: Noted) -> str:
     if not any(word in lowered for word in _WORDS):
         return text
     return _SAID.sub(lambda found: _told(found, noted), text)
-
-
-def mask_lines(text: str, sensitive: Callable[[str], bool], noted: Noted) -> str:
-    """A text without the values in lines of a sensitive name and one word."""
-
-    def masked(found: re.Match[str]) -> str:
-        if not sensitive(found["name"]) or not _is_secret(found["value"], _PASSWORD):
-            return found[0]
-        noted("assignment")
-        return found["before"] + MASK
-
-    return _LINE.sub(masked, text)
 
 
 def _told(found: re.Match[str], noted: Noted) -> str:

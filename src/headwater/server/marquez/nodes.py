@@ -31,7 +31,9 @@ from headwater.server.store.tables import INPUT, OUTPUT
 
 _MANY = 1000  # datasets
 _Row = tuple[Any, ...]
-_PARENT, _ARGS = (ShownRun.__struct_fields__.index(name) for name in ("parent", "args"))
+_PARENT, _ARGS, _STARTED, _ENDED = (
+    ShownRun.__struct_fields__.index(name) for name in ("parent", "args", "started_at", "ended_at")
+)
 
 
 class _Job(NamedTuple):
@@ -50,8 +52,15 @@ class _Job(NamedTuple):
 
     @property
     def can_be_kept(self) -> bool:
-        """Whether it is written from nothing else: not from another run, nor from edges."""
-        return self.run is None or self.run[_PARENT] is self.run[_ARGS] is None
+        """Whether it is written from nothing else: not from another run, nor from edges.
+
+        A run that reported only its end began with the first of its children.
+        """
+        run = self.run
+        return run is None or (
+            run[_PARENT] is run[_ARGS] is None
+            and (run[_STARTED] is None or run[_STARTED] != run[_ENDED])
+        )
 
 
 def write_nodes(

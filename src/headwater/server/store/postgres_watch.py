@@ -1,9 +1,9 @@
 """Notices that PostgreSQL no longer answers, so that requests fail at once instead of waiting.
 
 A connection to a host that is gone, or to a server that stands still, waits for ever: PostgreSQL's
-own timeouts run on its side. Whenever a session has waited for a while, a new connection is tried.
-If that is refused, or takes too long twice in a row, the database is away: the sessions that wait
-are cut off, and others are refused until a connection succeeds.
+own timeouts run on its side. Whenever a session has waited for a while, the database is pinged. If
+it does not answer twice in a row, it is away: the sessions that wait are cut off, and others are
+refused until it answers.
 """
 
 import os
@@ -14,19 +14,21 @@ from contextlib import ExitStack, contextmanager, suppress
 from time import monotonic
 
 import psycopg
+from psycopg.conninfo import make_conninfo
+from psycopg.pq import PGconn, Ping
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from headwater.openlineage.masking import mask_text
 from headwater.server.store.database import Row
 
 _EVERY = 0.5  # seconds between two looks
 _WAITED = 0.5  # seconds after which a session makes one ask whether the database is there
 _PATIENCE = 10.0  # seconds to wait for a connection of the pool, while the database answers
+_PINGS = 2  # a busy machine may take longer once
 CONNECT = 2  # seconds for a new connection; libpq takes no less
 
 
 class DatabaseAway(psycopg.OperationalError):
-    """The database does not answer, as the last attempt to connect has shown."""
+    """The database does not answer, as the last ping has shown."""
 
 
 class _Session:
@@ -43,7 +45,8 @@ class WatchedPool:
     """A pool of connections to one database that is known to answer, or known to be away."""
 
     def __init__(self, url: str, pool: "ConnectionPool[psycopg.Connection[Row]]") -> None:
-        self._url, self._pool = url, pool
+        self._conninfo = make_conninfo(url, connect_timeout=CONNECT).encode()
+        self._pool = pool
         self._sessions: set[_Session] = set()
         self._lock, self._closed = threading.Lock(), threading.Event()
         self.away: str | None = None  # why the database cannot be reached
@@ -108,18 +111,14 @@ class WatchedPool:
             return any(session.since < before for session in self._sessions)
 
     def _why_away(self) -> str | None:
-        """Why no connection can be made; None if one can, or if the database itself refuses it."""
-        try:
-            try:
-                self._connect()
-            except psycopg.errors.ConnectionTimeout:
-                self._connect()  # a busy machine may take longer once
-        except psycopg.Error as error:
-            return None if error.sqlstate else mask_text(str(error).partition("\n")[0])
-        return None
-
-    def _connect(self) -> None:
-        psycopg.connect(self._url, connect_timeout=CONNECT).close()
+        """Why the database cannot be reached; None if it answers, be it that it takes no more
+        connections or not this password: those that there are may still work.
+        """
+        for _ in range(_PINGS):
+            pinged = Ping(PGconn.ping(self._conninfo))
+            if pinged == Ping.OK:
+                return None
+        return f"no answer from PostgreSQL ({pinged.name})"
 
     def _cut_off(self) -> None:
         """End the connections under the threads that wait for them."""
