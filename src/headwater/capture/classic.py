@@ -210,23 +210,39 @@ class Capture:
         """See which queries are over; what Spark has told of their writes goes before that."""
         over = self._streams.look()
         if over:
-            self._hooks.drain(_TOLD_SECONDS)
+            self._hear(_TOLD_SECONDS)
         for run_id in over:
             self._worker.do("a query's end", partial(self._streams.ended, run_id))
 
     def _context_stopping(self) -> None:
         """`spark.stop()`: queries that live get no word from Spark, so they get it from here."""
-        self._settle()
+        deadline = self._settle()
         self._runs.interrupted(SIGNAL_SECONDS)
         self._driver.abort_children("the Spark context was stopped while the query was running")
+        # The next context has a capture of its own: nothing may be reported twice.
+        self._hooks.remove()
+        self._drain(deadline)  # nobody is in the midst of a question to a context that is gone
 
-    def _settle(self) -> None:
-        """Wait until what Spark has told of its actions is told on."""
-        self._hooks.drain(self._settings.flush_seconds)
-        if self._seen is not None:
-            self._seen.drain(self._settings.flush_seconds)
+    def _settle(self) -> float:
+        """Wait until what Spark has told of its actions is told on; give the deadline."""
+        deadline = self._hear(self._settings.flush_seconds)
         self._worker.do("a last look", self._look)
-        self._worker.drain(self._settings.flush_seconds)
+        self._drain(deadline)
+        return deadline
+
+    def _hear(self, seconds: float) -> float:
+        """Wait until listeners have been told what has happened by now; give the deadline."""
+        deadline = time.monotonic() + seconds
+        self._hooks.drain(seconds)
+        if self._seen is not None:
+            self._seen.drain(deadline - time.monotonic())
+        return deadline
+
+    def _drain(self, deadline: float) -> None:
+        """Wait for what capture's threads have to do; queries end with the datasets of plans."""
+        for worker in (self._planner, self._worker):
+            worker.do("a pause", bool)  # so that a tick that goes on is waited for, too
+            worker.drain(deadline - time.monotonic())
 
     def _tick(self) -> None:
         if not self._ready.is_set():

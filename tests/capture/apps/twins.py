@@ -1,4 +1,4 @@
-"""One script for a classic session and for one of Spark Connect: the argument says which."""
+"""One script for a classic session and for one of Spark Connect, which has a port as well."""
 
 import contextlib
 import sys
@@ -7,12 +7,18 @@ from typing import Any
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.connect.client import DefaultChannelBuilder
 
 import headwater
 from capture.apps.session import HOME
 
 builder = SparkSession.Builder()
-builder = builder.remote("local[2]") if sys.argv[1] == "connect" else builder.master("local[2]")
+if sys.argv[1] == "connect":
+    port = sys.argv[2]  # PySpark's own is the same for everyone on a machine
+    setattr(DefaultChannelBuilder, "default_port", lambda: int(port))  # noqa: B010 - it is static
+    builder = builder.remote("local[2]").config("spark.connect.grpc.binding.port", port)
+else:
+    builder = builder.master("local[2]")
 spark = (
     builder.appName("Test App")
     .config("spark.ui.enabled", "false")
@@ -21,7 +27,7 @@ spark = (
     .config("spark.sql.warehouse.dir", str(HOME / "warehouse"))
     .getOrCreate()
 )
-headwater.attach(spark, flush_seconds=60)
+headwater.attach(spark, flush_seconds=200)
 (HOME / "in").mkdir()
 (HOME / "in" / "a.json").write_text('{"id": 1, "price": 2.5}\n')
 orders = spark.read.schema("id int, price double").json(str(HOME / "in"))
@@ -52,4 +58,5 @@ stopped.processAllAvailable()
 stopped.stop()
 left = start("left")
 left.processAllAvailable()
+orders.write.parquet(str(HOME / "last"))
 spark.stop()

@@ -72,7 +72,7 @@ class Batches:
         self._runs, self._extractor, self._streams = runs, extractor, streams
         self._parent_of, self._executions = parent_of, executions
         self._guard = Guard()
-        self._recent: deque[tuple[float, tuple[str, str]]] = deque(maxlen=64)
+        self._recent: deque[tuple[int, tuple[str, str]]] = deque(maxlen=64)
         self._seen: frozenset[int] = frozenset()
         self._asked: set[int] = set()
         self._under_way: dict[int, Write] = {}
@@ -101,7 +101,7 @@ class Batches:
         self._over.append(identity)
         begun = self._under_way.pop(identity, None)
         if begun is not None:
-            self._recent.append((at, begun.key))
+            self._recent.append((identity, begun.key))
             self._end(begun.run, execution, duration_ns, error)
             return
         for plan in _writes(call(execution, "analyzed")):
@@ -111,15 +111,15 @@ class Batches:
         self, plan: Java, execution: Java, duration_ns: int, error: Java | None, at: float
     ) -> None:
         """Report a write that is over, from its beginning."""
-        session = call(execution, "sparkSession")
+        session, identity = call(execution, "sparkSession"), int(execution.id())
         described, adopted = self._extractor.batch(plan, self._streams.handing_over(session))
         if adopted:
             self._stitch(described, adopted, session)
             return
         output = described.output
-        if output is None or self._is_wrapper(plan, output, at - duration_ns / 1e9):
+        if output is None or self._is_wrapper(plan, output, identity):
             return
-        self._recent.append((at, output.key))
+        self._recent.append((identity, output.key))
         ago = timedelta(seconds=time.monotonic() - at, microseconds=duration_ns / 1_000)
         node = _node_name(execution, plan)
         run = self._start(node, session, described, output, datetime.now(UTC) - ago)
@@ -207,10 +207,11 @@ class Batches:
                     described.notes(),
                 )
 
-    def _is_wrapper(self, plan: Java, output: Dataset, started: float) -> bool:
+    def _is_wrapper(self, plan: Java, output: Dataset, identity: int) -> bool:
+        """Whether a command that it ran wrote the output: Spark numbers executions in order."""
         if class_name(plan) not in _WRAPPERS:
             return False
-        return any(key == output.key and at >= started for at, key in self._recent)
+        return any(key == output.key and inner > identity for inner, key in self._recent)
 
 
 def _writes(plan: Java | None) -> list[Java]:

@@ -79,8 +79,6 @@ class Hooks:
 
         def stop() -> None:
             on_stop()
-            # The next context has a capture of its own: nothing may be reported twice.
-            self.remove()
             original()
 
         return stop

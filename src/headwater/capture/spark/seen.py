@@ -2,6 +2,7 @@
 
 import threading
 import time
+import uuid
 from collections.abc import Callable
 
 from headwater.capture.guard import Guard, jvm_is_gone
@@ -10,6 +11,8 @@ from headwater.capture.spark.listeners import ActionListener
 from headwater.capture.spark.rdds import RddSaves
 
 _WAIT_MS = 500
+# Set when the thread that reads the queue comes to them, and so is through with all before.
+_marks: dict[str, threading.Event] = {}
 
 
 class Seen:
@@ -29,22 +32,18 @@ class Seen:
         self._action, self._query_started, self._saves = action, query_started, saves
         self._milliseconds = jvm.java.util.concurrent.TimeUnit.MILLISECONDS
         self._closing = threading.Event()
-        self._idle = threading.Event()
         self._thread = threading.Thread(target=self._run, name="headwater-jvm", daemon=True)
         self._thread.start()
 
     def drain(self, seconds: float) -> None:
         """Wait until everything is taken in that was seen by now, for at most `seconds`."""
         deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline and self._thread.is_alive():
-            if self._idle.is_set() and self._is_empty() and self._idle.is_set():
-                return
-            time.sleep(0.01)
-
-    def _is_empty(self) -> bool:
-        found: list[bool] = []
-        gone = self._guard.attempt(lambda: found.append(bool(self._queue.isEmpty())))
-        return gone is not None or found[0]
+        name, taken = str(uuid.uuid4()), threading.Event()
+        _marks[name] = taken
+        self._guard.attempt(lambda: self._queue.offer(name, int(seconds * 1e3), self._milliseconds))
+        while not taken.wait(0.05) and time.monotonic() < deadline and self._thread.is_alive():
+            pass
+        _marks.pop(name, None)
 
     def close(self) -> None:
         """Take in nothing more."""
@@ -59,18 +58,21 @@ class Seen:
                 self._guard.note("what the JVM saw", error)
 
     def _take(self) -> None:
-        self._idle.set()
         seen = self._queue.poll(_WAIT_MS, self._milliseconds)
-        self._idle.clear()
         if seen is None:
+            return
+        if isinstance(seen, str):
+            mark = _marks.get(seen)
+            if mark is not None:
+                mark.set()
             return
         subject, is_save = seen.subject(), bool(seen.isSave())
         context = (subject.rdd() if is_save else subject.sparkSession()).sparkContext()
         if not self._context.equals(context):
-            # Our context was stopped, and the application has made another one.
-            self._queue.offer(seen)
-            self.close()
-            return
+            if self._context.isStopped():  # and the application has made another one
+                self._queue.offer(seen)
+                self.close()
+            return  # else it is left from a context before ours
         if is_save:
             error, is_over = seen.error(), int(seen.duration()) >= 0
             self._guard.run(

@@ -254,7 +254,7 @@ class Streams:
         try:
             self._tell(stream, planned=False, tell=False)
             _await_initialization(stream.execution)
-            self._tell(stream, planned=True)
+            self._tell(stream, planned=_has_plan(stream))
         finally:
             stream.settled.set()
 
@@ -291,6 +291,11 @@ def _await_initialization(execution: Java) -> None:
 
 def _context_is_stopped(stream: Stream) -> bool:
     return bool(call(stream.execution, "sparkSession", "sparkContext", "isStopped"))
+
+
+def _has_plan(stream: Stream) -> bool:
+    """Whether a query has made its plan, or never will: before, its table has no name."""
+    return call(stream.execution, "logicalPlan") is not None or not stream.query.isActive()
 
 
 def _planned(stream: Stream) -> bool:
