@@ -40,3 +40,10 @@ def test_scala_application_is_captured(tmp_path: Path, receiver: Receiver, kind:
         kind(words, run)
         assert run[0]["run"]["facets"]["parent"]["job"]["name"] == "words"
     assert receiver.types("words") == ["START", "COMPLETE"]
+    for loader in ("none", "system", "own"):
+        assert (tmp_path / f"loader_{loader}" / "_SUCCESS").exists(), app.text()
+        (run,) = runs(receiver.events, f"/loader_{loader}")
+        assert [event["eventType"] for event in run if event["eventType"] != "RUNNING"] == [
+            "START",
+            "COMPLETE",
+        ]

@@ -3,6 +3,7 @@ package example
 import org.apache.spark.{SparkConf, SparkContext}
 import org.apache.spark.sql.SparkSession
 
+import java.net.URLClassLoader
 import java.nio.file.{Files, Paths}
 import scala.util.Try
 
@@ -30,5 +31,19 @@ object Words {
     orders.map(order => Order(order.id, order.price * 2)).write.parquet(s"$home/doubled")
     orders.filter($"id" > 0).selectExpr("price + id AS total").write.parquet(s"$home/totals")
     orders.rdd.map(_.price).saveAsTextFile(s"$home/prices")
+    threads(spark)
+  }
+
+  /** Sessions that are made in threads with other class loaders, as servers have them. */
+  def threads(spark: SparkSession): Unit = {
+    val system = ClassLoader.getSystemClassLoader
+    val loaders = Map("none" -> null, "system" -> system, "own" -> new URLClassLoader(Array(), system))
+    for ((name, loader) <- loaders) {
+      val write = () => spark.newSession().range(1).write.parquet(s"$home/loader_$name")
+      val thread = new Thread(() => write())
+      thread.setContextClassLoader(loader)
+      thread.start()
+      thread.join()
+    }
   }
 }

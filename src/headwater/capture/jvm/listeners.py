@@ -7,8 +7,11 @@ is missed: no session that lives for a moment only, and no query that is over be
 import hashlib
 import logging
 import tempfile
+import threading
 from importlib.resources import files
 from pathlib import Path
+
+from py4j.protocol import Py4JJavaError
 
 from headwater.capture.folders import is_own, make_private, write_private
 from headwater.capture.spark.jvm import Java
@@ -16,6 +19,8 @@ from headwater.capture.spark.jvm import Java
 log = logging.getLogger("headwater.capture")
 
 _PACKAGE = "headwater"
+_NAME_AND_CODE = 4  # parameters: the name of a class, its code, and from where to where that is
+_loading = threading.Lock()
 _LISTENERS = {
     "spark.sql.queryExecutionListeners": f"{_PACKAGE}.Listeners$Actions",
     "spark.sql.streaming.streamingQueryListeners": f"{_PACKAGE}.Listeners$Queries",
@@ -33,13 +38,18 @@ def install(jvm: Java, cache: Path) -> None:
 
 
 def load(jvm: Java, cache: Path) -> Java:
-    """Load the classes of the listeners, and give the queue of what they see."""
-    package = getattr(jvm, _PACKAGE)
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    if loader.getResource(f"{_PACKAGE}/Listeners.class") is None:
-        folder = _compiled(jvm, loader, cache)
-        loader.addURL(jvm.java.io.File(str(folder)).toURI().toURL())
-    return package.Listeners.SEEN
+    """Load the classes of the listeners, and give the queue of what they see.
+
+    Spark looks for them from whichever thread makes a session, and a server's threads have class
+    loaders of their own. All of them ask the loader of Spark itself.
+    """
+    loader = jvm.java.lang.Class.forName("org.apache.spark.SparkContext").getClassLoader()
+    with _loading:
+        try:
+            loader.loadClass(f"{_PACKAGE}.Listeners")
+        except Py4JJavaError:
+            _define(jvm, loader, _compiled(jvm, loader, cache))
+    return getattr(jvm, _PACKAGE).Listeners.SEEN
 
 
 def register(jvm: Java, session: Java) -> Java:
@@ -64,6 +74,22 @@ def seen_by_listeners(jvm: Java, context: Java) -> Java | None:
     if all(name in str(conf.get(key, "")).split(",") for key, name in _LISTENERS.items()):
         return getattr(jvm, _PACKAGE).Listeners.SEEN
     return None
+
+
+def _define(jvm: Java, loader: Java, folder: Path) -> None:
+    """Put classes into a class loader, by a method that Spark has Java open to everyone."""
+    methods = jvm.java.lang.Class.forName("java.lang.ClassLoader").getDeclaredMethods()
+    define = next(
+        method
+        for method in methods
+        if method.getName() == "defineClass" and method.getParameterCount() == _NAME_AND_CODE
+    )
+    define.setAccessible(True)
+    for path in sorted((folder / _PACKAGE).glob("*.class")):  # the outer one comes last
+        arguments, code = jvm.java.util.ArrayList(), path.read_bytes()
+        for argument in (f"{_PACKAGE}.{path.stem}", code, 0, len(code)):
+            arguments.add(argument)
+        define.invoke(loader, arguments.toArray())
 
 
 def _compiled(jvm: Java, loader: Java, cache: Path) -> Path:
