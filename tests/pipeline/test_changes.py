@@ -143,6 +143,7 @@ def test_a_connector_that_says_stopped_has_stopped_also_right_after_the_worker_s
     plain.send("early", range(10))
     put(worker, "early", sink("early"))
     until_once(plain, "early/", ids=range(10))
+    eventually(lambda: offsets(worker, "early") == {("early", 0): 10}, LIMIT_S)
     for _ in range(2):  # while its queries start, and when it was stopped before
         worker.kill()
         worker.start()
