@@ -108,17 +108,23 @@ class TopicObjects:
         """The objects that begin at or after an offset; partitions not named count from zero."""
         return [one for one in self.all() if one.first >= offsets.get(one.partition, 0)]
 
-    def aligned(self, offsets: dict[int, int]) -> dict[int, int]:
-        """Offsets moved back to where the object begins that they point into."""
+    def aligned(self, offsets: dict[int, int], now: dict[int, int]) -> dict[int, int]:
+        """Offsets moved back to where the object begins that they point into.
+
+        Beyond the offset where the task is now there are objects only if it was moved back
+        before, and has not replaced them yet.
+        """
         firsts: dict[int, list[int]] = {}
         for one in self.all():
             firsts.setdefault(one.partition, []).append(one.first)
-        return {
-            number: max(
-                (first for first in firsts.get(number, ()) if first <= offset), default=offset
-            )
-            for number, offset in offsets.items()
-        }
+
+        def begin(number: int, offset: int) -> int:
+            here = now.get(number, 0)
+            least = 0 if offset < here else here
+            inside = (first for first in firsts.get(number, ()) if least <= first <= offset)
+            return max(inside, default=offset)
+
+        return {number: begin(number, offset) for number, offset in offsets.items()}
 
     def publish(self, staging: str) -> tuple[set[str], list[str]]:
         """Give staged files their final names; the keys that were written, and those to remove."""

@@ -67,8 +67,7 @@ class Progress:
                 place = f"{target.topic}, partition {number}, offset {new[number]}"
                 raise ConnectorConflict(name, f"cannot move: {place} is not there")
         if target.place.startswith(_FOLDER):
-            back = {n: o for n, o in new.items() if o < now.get(n, 0)}
-            new |= self._objects(target).aligned(back)
+            new = self._objects(target).aligned(new, now)
         if log.committed() is None:
             return msgspec.structs.replace(record, starts=new)
         log.move({target.topic: new})
