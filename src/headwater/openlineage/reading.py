@@ -9,7 +9,7 @@ from headwater.openlineage.checks import Checker
 from headwater.openlineage.events import Body, Event, EventDataset, decode, make_event, read_parts
 from headwater.openlineage.sizes import MOST_BYTES, check_size
 
-_ROOM = 16 * 2**20  # bytes of datasets that are remembered
+_ROOM = 24 * 2**20  # bytes of datasets that are remembered
 _PART = 512  # bytes that a dataset takes beside its text
 _ENOUGH = 48  # bytes by which a part is mostly found
 _Key = tuple[str, bytes]

@@ -13,6 +13,11 @@ EPOCH = Moment(0)
 _FIRST = int(datetime(1, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000
 _LAST = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp()) * 1_000_000
 
+_BEGIN = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY = 86_400 * 1_000_000
+# By length, what is between the digits of 2026-03-02T08:00:00Z, with milli- and with microseconds.
+_PLAIN = {20: "--T::Z", 24: "--T::.", 27: "--T::."}
+
 _ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)"
     r"(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?"
@@ -31,6 +36,26 @@ def parse_moment(text: str) -> Moment:
 
     Raises: ValueError, when the text is no time.
     """
+    moment = _parse_plain(text)
+    if moment is None:
+        moment = _parse_any(text)
+    if not _FIRST <= moment <= _LAST:
+        raise ValueError(f"{text[:64]!r} is outside the years 1 to 9999")
+    return Moment(moment)
+
+
+def _parse_plain(text: str) -> int | None:
+    """Read the form that most producers write, in a tenth of the time; None for all others."""
+    if _PLAIN.get(len(text)) != text[4:20:3] or text[-1] != "Z":
+        return None
+    try:
+        since = datetime.fromisoformat(text) - _BEGIN
+    except ValueError:
+        return None
+    return since.days * _DAY + since.seconds * 1_000_000 + since.microseconds
+
+
+def _parse_any(text: str) -> int:
     match = _ISO.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text[:64]!r} is not an ISO 8601 time such as 2026-03-02T08:00:00Z")
@@ -40,10 +65,7 @@ def parse_moment(text: str) -> Moment:
         tzinfo=UTC,
     )  # fmt: skip
     micros = int((fraction or "0").ljust(6, "0")[:6])
-    moment = (int(whole.timestamp()) - _offset(zone)) * 1_000_000 + micros
-    if not _FIRST <= moment <= _LAST:
-        raise ValueError(f"{text[:64]!r} is outside the years 1 to 9999")
-    return Moment(moment)
+    return (int(whole.timestamp()) - _offset(zone)) * 1_000_000 + micros
 
 
 def _offset(zone: str | None) -> int:

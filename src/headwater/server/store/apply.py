@@ -21,7 +21,7 @@ from headwater.server.store.jobs import find_job, job_name, job_row
 from headwater.server.store.rows import JobRow, Stamp, is_latest, record_facets
 from headwater.server.store.run_owners import require_own_runs
 from headwater.server.store.run_trees import settle_children, settle_parents
-from headwater.server.store.runs import read_runs, run_ios
+from headwater.server.store.runs import first_named, read_runs, run_ios
 from headwater.server.store.tables import DECLARED, INPUT, OUTPUT, insert
 from headwater.server.store.written import settle_written
 
@@ -90,9 +90,8 @@ def _apply_parts(commit: Commit, event: Event, stamp: Stamp, received: int) -> _
     _apply_job(job, event, stamp)
     record_tags(commit, JOB, job.id, event.job_facets, job.facets, stamp)
     run = apply_run(commit, job, event, stamp, received)
-    home, facts = job_row(commit, run.job), EventFacts(stamp, job, run)
-    ios = run_ios(commit, run.id)
-    known = len(ios)
+    home, ios = job_row(commit, run.job), run_ios(commit, run.id)
+    facts, known = EventFacts(stamp, job, run, ios, first_named(commit, run.id)), len(ios)
     inputs = apply_side(commit, facts, [*event.inputs, *renamed(event)], INPUT)
     outputs = apply_side(commit, facts, event.outputs, OUTPUT)
     inputs = apply_mapped(commit, facts, inputs)

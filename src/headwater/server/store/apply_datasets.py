@@ -30,7 +30,7 @@ from headwater.server.store.rows import (
     record_facets,
     version_of,
 )
-from headwater.server.store.runs import declared_version, first_named, run_ios
+from headwater.server.store.runs import FirstNamed, RunIos, declared_version
 from headwater.server.store.schema_spans import observe_schema
 from headwater.server.store.tables import INPUT, MAPPED, OUTPUT
 from headwater.server.store.written import PROGRESS, UNKNOWN, WRITTEN, reports_data
@@ -44,13 +44,25 @@ _NOTHING = EventDataset("", "", {}, {}, "")
 
 
 class EventFacts:
-    """An event while it is applied: schemas, the datasets it reads, and those its lineage names."""
+    """An event while it is applied: schemas, the datasets it reads, and those its lineage names.
 
-    __slots__ = ("inputs", "job", "mapped", "run", "schemas", "stamp")
+    `ios` is what its run read and wrote, `named` when the run first named each of these.
+    """
 
-    def __init__(self, stamp: Stamp, job: JobRow | None = None, run: RunRow | None = None) -> None:
+    __slots__ = ("inputs", "ios", "job", "mapped", "named", "run", "schemas", "stamp")
+
+    def __init__(
+        self,
+        stamp: Stamp,
+        job: JobRow | None = None,
+        run: RunRow | None = None,
+        ios: RunIos | None = None,
+        named: FirstNamed | None = None,
+    ) -> None:
         self.stamp, self.run = stamp, run
         self.job = job.id if job else 0
+        self.ios: RunIos = {} if ios is None else ios
+        self.named: FirstNamed = {} if named is None else named
         self.schemas: dict[int, int] = {}
         self.inputs: set[int] = set()
         self.mapped: set[int] = set()
@@ -142,8 +154,9 @@ def _apply_lineage(commit: Commit, facts: EventFacts, part: EventDataset, datase
 
     mapping = mapping_id(commit, part, resolve)
     inputs = commit.cache.mapping_inputs[mapping]
-    facts.mapped.update(number for number in inputs if number != dataset)
-    observe_datasets(commit, inputs, time)
+    facts.mapped.update(inputs if dataset not in inputs else [i for i in inputs if i != dataset])
+    if not facts.inputs.issuperset(inputs):
+        observe_datasets(commit, inputs, time)
     note_mapped_fields(commit, part, dataset, facts.schemas, resolve)
     return mapping
 
@@ -158,7 +171,7 @@ def _record_io(
     part: EventDataset,
 ) -> int | None:
     """Note that the run named a dataset; tell since when it is known to have done so before."""
-    ios, named, time = run_ios(commit, run.id), first_named(commit, run.id), facts.stamp[0]
+    ios, named, time = facts.ios, facts.named, facts.stamp[0]
     side = INPUT if io == MAPPED else io, dataset
     before = named.get(side)
     if before is None or time < before:
@@ -189,7 +202,8 @@ def _observe_io(commit: Commit, row: RunIoRow, part: EventDataset, stamp: Stamp)
     if time < row.since:
         row.since = time
         commit.session.run(_EARLIER, time, *key)
-    row.last = max(row.last, time)
+    if time > row.last:
+        row.last = time
     record_facets(row.facets, part.facets, stamp)
     if part.own:
         record_facets(row.own, part.own, stamp)

@@ -189,8 +189,8 @@ def _name(commit: Commit, job: int | None) -> tuple[str, str]:
 def settle_sides(commit: Commit, run: RunRow, event: Event) -> None:
     """Work out since when the run defines its job's inputs, and its outputs."""
     named = first_named(commit, run.id).items()
-    inputs = min((since for (io, _), since in named if io == INPUT), default=None)
-    outputs = min((since for (io, _), since in named if io == OUTPUT), default=None)
+    inputs = min([since for (io, _), since in named if io == INPUT], default=None)
+    outputs = min([since for (io, _), since in named if io == OUTPUT], default=None)
     ended = run.ended_at if run.state == RunState.COMPLETED else None
     if run.state == DECLARATION:
         ended = event.time
@@ -201,7 +201,14 @@ def settle_sides(commit: Commit, run: RunRow, event: Event) -> None:
 
 def job_version(commit: Commit, job: JobRow, run: RunRow) -> bytes:
     """A digest of what the run read and wrote: runs with one digest are one job version."""
-    sides = [*{(io, dataset) for io, dataset, _ in run_ios(commit, run.id) if io != MAPPED}]
+    sides = frozenset((io, d) for io, d, _ in run_ios(commit, run.id) if io != MAPPED)
+    known = commit.cache.job_versions.get(job.id)
+    if known is None or known[0] != sides:
+        known = commit.cache.job_versions[job.id] = sides, _version_of(commit, job, sides)
+    return known[1]
+
+
+def _version_of(commit: Commit, job: JobRow, sides: frozenset[tuple[int, int]]) -> bytes:
     rows = dataset_rows(commit, [dataset for _, dataset in sides])
     names = sorted(
         (io, namespace_name(commit, row.namespace), row.name)

@@ -19,19 +19,22 @@ def find_dataset(commit: Commit, namespace: str, name: str, time: int, rank: int
     elif namespace in cache.hidden_namespaces:
         namespace_id(commit, namespace, time)
     row = cache.datasets[number]
-    if not row.first_ranked(rank) <= time <= row.updated_at:
-        _observe(commit, row, time, rank)
+    _observe(commit, row, time, rank)
     return row
 
 
 def observe_datasets(commit: Commit, datasets: Iterable[int], time: int) -> None:
     """Note that an event names datasets in lineage that was read before."""
     for row in dataset_rows(commit, datasets):
-        if not row.named_at <= time <= row.updated_at:
-            _observe(commit, row, time, 1)
+        _observe(commit, row, time, 1)
 
 
 def _observe(commit: Commit, row: DatasetRow, time: int, rank: int) -> None:
+    if row.first_ranked(rank) <= time:
+        if time > row.updated_at:
+            row.updated_at = time
+            commit.changed_datasets.add(row.id)
+        return
     if time < row.created_at:
         namespace_id(commit, namespace_name(commit, row.namespace), time)
     if row.root != row.id and (rank < row.rank or time < row.created_at):

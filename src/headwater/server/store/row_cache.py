@@ -38,6 +38,7 @@ class RowCache:
         self.runs: dict[int, RunRow] = {}
         self.missing_runs: set[bytes] = set()  # looked for, and not in the store
         self.run_parents: set[int] = set()  # runs that were put above others since the start
+        self.job_versions: dict[int, tuple[frozenset[tuple[int, int]], bytes]] = {}
         self.run_ios: dict[int, dict[tuple[int, int, int], RunIoRow]] = {}
         self.run_named: dict[int, dict[tuple[int, int], int]] = {}
         self.declared: dict[tuple[int, int], RunIoRow] = {}

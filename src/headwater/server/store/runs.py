@@ -8,6 +8,8 @@ from headwater.server.store.rows import RunIoRow, RunRow
 from headwater.server.store.tables import INPUT, MAPPED, select
 
 _SELECT, _SELECT_IO = select("run"), select("run_io")
+RunIos = dict[tuple[int, int, int], RunIoRow]  # by io, dataset and schema
+FirstNamed = dict[tuple[int, int], int]  # by io and dataset
 
 
 def find_run(commit: Commit, uuid: UUID, job: int, time: int, tie: int) -> RunRow:
@@ -54,8 +56,8 @@ def run_rows(commit: Commit, numbers: list[int]) -> list[RunRow]:
     return [known[number] for number in numbers]
 
 
-def run_ios(commit: Commit, run: int) -> dict[tuple[int, int, int], RunIoRow]:
-    """What a run read and wrote, by (io, dataset, schema)."""
+def run_ios(commit: Commit, run: int) -> RunIos:
+    """What a run read and wrote."""
     known = commit.cache.run_ios.get(run)
     if known is None:
         rows = commit.session.all(f"{_SELECT_IO} WHERE run = ?", run)
@@ -63,8 +65,8 @@ def run_ios(commit: Commit, run: int) -> dict[tuple[int, int, int], RunIoRow]:
     return known
 
 
-def first_named(commit: Commit, run: int) -> dict[tuple[int, int], int]:
-    """When a run first named a dataset, by (io, dataset)."""
+def first_named(commit: Commit, run: int) -> FirstNamed:
+    """When a run first named each dataset."""
     known = commit.cache.run_named.get(run)
     if known is None:
         known = commit.cache.run_named[run] = {}
