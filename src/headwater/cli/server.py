@@ -78,7 +78,7 @@ def server(
         typer.Option(
             envvar="HEADWATER_KEEP",
             metavar="AGE",
-            help="Delete raw events and run details after this time: 90d.",
+            help="Delete raw events and run details that are older than this, such as 90d.",
             show_default="forever",
         ),
     ] = None,
