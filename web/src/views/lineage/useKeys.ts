@@ -19,7 +19,7 @@ export const KEYS: [string, string][] = [
   ["F", "fit the graph to the window"],
   ["T", "time"],
   ["R", "trace records of the selected topic"],
-  ["Esc", "clear the selection, then the records"],
+  ["Esc", "clear the selection, then the traced records"],
   ["⌘K, Ctrl K, /", "search"],
   ["?", "show these keys"],
 ];

@@ -36,7 +36,7 @@ function NamedByNode({ node }: { node: string }) {
   }
   return (
     <Empty title={`No Kafka cluster of the server has ${topic}`}>
-      <p>Start the server with --kafka NAME=HOST:PORT to look into its messages.</p>
+      <p>Start the server with --kafka NAME=HOST:PORT to read its messages.</p>
     </Empty>
   );
 }
