@@ -51,7 +51,7 @@ export function ConnectorPanel({ cluster, name, close }: Props) {
       </button>
       <h2>{name}</h2>
       {!connector &&
-        (found.data ? <p>This connector no longer exists.</p> : <Waiting what="connector" />)}
+        (found.data ? <p>This connector no longer exists.</p> : <Waiting what="the connector" />)}
       {error && <Failure error={error} />}
       {connector && (
         <>

@@ -60,7 +60,7 @@ export function Events() {
             disabled={isFiltered}
             onClick={() => setHeld(!isHeld)}
           >
-            Hold still
+            Pause
           </button>
         </>
       }
