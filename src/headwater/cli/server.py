@@ -54,7 +54,7 @@ def server(
         list[str] | None,
         typer.Option(
             help="A worker or Kafka Connect cluster to show: NAME=URL. Can be repeated; "
-            "separated by commas in HEADWATER_CONNECT.",
+            "HEADWATER_CONNECT separates clusters by commas.",
             metavar="NAME=URL",
         ),
     ] = None,
@@ -62,7 +62,8 @@ def server(
         list[str] | None,
         typer.Option(
             help="A Kafka cluster whose topics to show, with schemas and latest messages: "
-            "NAME=HOST:PORT?registry=URL. Can be repeated; separated by spaces in HEADWATER_KAFKA.",
+            "NAME=HOST:PORT?registry=URL. Can be repeated; "
+            "HEADWATER_KAFKA separates clusters by spaces.",
             metavar="NAME=HOST:PORT",
         ),
     ] = None,
