@@ -118,7 +118,7 @@ class UnknownPipeline(HeadwaterError):
         listed = f"The server has: {', '.join(known)}" if known else "The server has none yet"
         super().__init__(
             f"no pipeline is called {name!r}",
-            hint=f"{listed}. Start the server with {option}",
+            hint=f"{listed}. To add one, start the server with {option}",
         )
 
 
