@@ -95,7 +95,7 @@ def test_a_job_shows_the_jobs_that_it_starts(spare_lab: Lab) -> None:
     assert [line.split()[1:3] for line in shown[1:]] == [
         ["completed", "dag.first"], ["failed", "dag.second"],
     ]  # fmt: skip
-    assert "it starts dag.first, dag.second" in spare_lab.ask("lineage", "job:lab:dag").stderr
+    assert "this job starts dag.first, dag.second" in spare_lab.ask("lineage", "job:lab:dag").stderr
     done = spare_lab.ask("runs", "--children")
     assert (done.returncode, "--children needs a job" in done.stderr) == (2, True)
 

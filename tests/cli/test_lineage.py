@@ -126,7 +126,7 @@ def test_a_name_that_fits_several_lists_them_and_is_a_usage_error(lab: Lab) -> N
     done = lab.ask("lineage", "pric")
     assert (done.returncode, done.stdout) == (2, "")
     what, hint, *candidates = done.stderr.splitlines()
-    assert what == "error: 'pric' fits 2 names"
+    assert what == "error: 'pric' matches 2 names"
     assert "one of these" in hint
     assert sorted(line.strip() for line in candidates) == [
         "table:default/orders.price",

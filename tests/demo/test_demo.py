@@ -65,7 +65,7 @@ def running(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Ite
             stderr=subprocess.STDOUT,
         )
     try:
-        eventually(lambda: child.poll() is not None or "all is deployed" in log.read_text())
+        eventually(lambda: child.poll() is not None or "everything is deployed" in log.read_text())
         assert child.poll() is None, log.read_text()
         yield log
         child.send_signal(signal.SIGINT)

@@ -61,7 +61,7 @@ def test_tasks_with_one_name_are_shown_with_their_dags(page: Page) -> None:
 
 def test_a_dag_shows_its_tasks(page: Page) -> None:
     page.goto(_view("jobs", "jobs", "dag_a"))
-    expect(page.get_by_role("heading", name="Starts (1)")).to_be_visible()
+    expect(page.get_by_role("heading", name="Child jobs (1)")).to_be_visible()
     page.get_by_role("link", name="query.10", exact=True).click()
     expect(page.locator("h1")).to_contain_text("dag_a.query.10")
 

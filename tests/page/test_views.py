@@ -119,9 +119,9 @@ def test_an_event_can_be_read_whole(page: Page) -> None:
     page.locator(".events summary").first.click()
     expect(page.locator(".events pre")).to_contain_text('"eventType": "FAIL"')
     expect(page.get_by_role("status").last).to_contain_text("1 found in")
-    page.get_by_label("Find any text").fill("nowhere at all")
+    page.get_by_label("Search event text").fill("nowhere at all")
     expect(page.get_by_text("No event matches")).to_be_visible()
-    page.get_by_label("Find any text").fill("")
+    page.get_by_label("Search event text").fill("")
     page.get_by_label("Type", exact=True).select_option("FAIL")
     expect(page.locator(".events li")).to_have_count(1)
 

@@ -83,8 +83,8 @@ def test_a_batch_job_is_interrupted(
     eventually(lambda: metastore.taken > 0)
     assert job.end(number) == 128 + number
     assert job.own_lines()[-2:] == [
-        f"error: {number.name} ended supplier_stats before it was done",
-        "  Run it again to do its work",
+        f"error: {number.name} ended supplier_stats before it was finished",
+        "  Run the job again",
     ]
     assert "Traceback" not in job.log()
     assert "Please report" not in job.log()

@@ -102,7 +102,7 @@ def _goes_away_and_comes_back(
     with away:
         answers = asyncio.run(_post_all(server.url, _bodies()))
         assert {status for status, _ in answers} == {503}
-        assert all("does not take writes" in text or reason in text for _, text in answers)
+        assert all("does not accept writes" in text or reason in text for _, text in answers)
         ready = server.api.client.get("/ready")
         assert (ready.status_code, reason in ready.json()["message"]) == (503, True), ready.text
         assert server.api.client.get("/health").status_code == 200

@@ -155,7 +155,7 @@ def test_a_story_leads_to_the_messages_at_its_offsets_and_these_to_what_they_rea
                              headwater_progress=progress)])  # fmt: skip
     page.goto(f"/why?node={quote(dataset_id(table), '')}")
     page.get_by_role("link", name="Messages").click()
-    expect(page.get_by_text("Messages of partition 0 from offset 1 on")).to_be_visible()
+    expect(page.get_by_text("Messages of partition 0, starting at offset 1")).to_be_visible()
     expect(page.locator(".whole")).to_contain_text('"city": "Lund"')
     page.get_by_role("link", name="What did this reach?").click()
     expect(page.get_by_label("Offsets")).to_have_value("1")

@@ -46,7 +46,7 @@ class Listener(StrEnum):
 Url = Annotated[
     str | None,
     typer.Option(
-        help="Lineage server.",
+        help="Address of the lineage server.",
         show_default="OPENLINEAGE_URL or openlineage.yml, else the running platform",
     ),
 ]

@@ -185,7 +185,7 @@ class Client:
         try:
             return msgspec.json.decode(response.content, type=wanted)
         except msgspec.DecodeError as error:
-            reason = f"this is no answer of a lineage server: {error}"
+            reason = f"this is not an answer of a lineage server: {error}"
             raise RequestRefused(self.url, response.status_code, reason) from None
 
     def _answer(self, path: str, params: dict[str, Any]) -> httpx.Response:

@@ -40,7 +40,7 @@ def deploy(
         bool,
         typer.Option(
             "--takeover",
-            help="Stop the connectors that own a target, and continue where they ended.",
+            help="Stop the connectors that own the target, and continue where they stopped.",
         ),
     ] = False,
 ) -> None:
@@ -114,7 +114,11 @@ def delete(
         bool, typer.Option("--purge", help="Delete its progress (checkpoints), too.")
     ] = False,
 ) -> None:
-    """Stop and delete a connector; a new one of its name continues, unless purged."""
+    """Stop and delete a connector.
+
+    Its progress is kept: a new connector with the same name continues there, unless --purge
+    is given.
+    """
     worker_at(url).delete(name, purge=purge)
     note(f"{name} deleted")
 

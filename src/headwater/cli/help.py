@@ -11,7 +11,7 @@ _EXAMPLES = (
     ("headwater search price", "find jobs, datasets and columns"),
     ("headwater lineage orders", "upstream and downstream of a dataset"),
     ("headwater lineage orders.price --columns", "upstream and downstream of a column"),
-    ("headwater impact orders.price", "everything that depends on it"),
+    ("headwater impact orders.price", "everything that depends on a column"),
     ("headwater diff --from 2h", "what changed in the graph"),
     ("headwater watch", "states and rates, live"),
     ("headwater runs --state failed", "the latest failures, and why"),

@@ -19,9 +19,7 @@ Node = Annotated[
 ]
 Depth = Annotated[int, typer.Option(min=1, metavar="N", help="Follow at most N jobs.")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Write CSV instead of text.")]
-Formulas = Annotated[
-    bool, typer.Option("--formulas", help="Of columns: show the expression that makes each.")
-]
+Formulas = Annotated[bool, typer.Option("--formulas", help="Show the expression of each column.")]
 _SIGNS = {"added": ("+", "green"), "removed": ("-", "red"), "changed": ("~", "yellow")}
 
 

@@ -56,7 +56,7 @@ def run_job(
 ) -> None:
     """Run a job in the foreground: a batch job to its end, a streaming job until Ctrl-C.
 
-    A batch job that SIGTERM or Ctrl-C ends has exit code 143 or 130.
+    If SIGTERM or Ctrl-C ends a batch job, the exit code is 143 or 130.
     """
     from headwater.capture.official import with_listener
     from headwater.pipeline.jobs.catalog import job as find
@@ -112,7 +112,7 @@ def worker(
         typer.Option(
             envvar="HEADWATER_WORKER_KEYS",
             metavar="FILE",
-            help="A file of API keys, one of which each request must carry.",
+            help="File of API keys. Each request must carry one of them.",
             show_default=False,
         ),
     ] = None,
@@ -120,7 +120,7 @@ def worker(
         bool,
         typer.Option(
             "--open",
-            help="Listen beyond this machine without keys: a reverse proxy authenticates requests.",
+            help="Serve other machines without keys, behind a proxy that authenticates requests.",
         ),
     ] = False,
 ) -> None:

@@ -63,7 +63,7 @@ def create(
         list[str] | None,
         typer.Option(
             metavar="PREFIX",
-            help="Only for namespaces that begin with this; may be repeated.",
+            help="Restrict the key to namespaces with this prefix. Can be repeated.",
         ),
     ] = None,
     store: Store = STORE,

@@ -42,7 +42,7 @@ def lineage(
     ] = False,
     formulas: Annotated[
         bool,
-        typer.Option("--formulas", help="With columns: show the expression that makes each."),
+        typer.Option("--formulas", help="Follow columns, and show the expression of each."),
     ] = False,
     as_of: Annotated[
         str | None,
@@ -75,11 +75,12 @@ def lineage(
             picture = _nodes(client, found, depth + 1, at)
         children = _children(client, found) if at is None and not as_json else []
     if not picture.starts:
-        note(f"there is no column lineage of {found.kind}:{found.rest}")
+        note(f"no column lineage is known for {found.kind}:{found.rest}")
     (_write if as_json else _draw)(picture, ways or [*Way], depth)
     if children:
         more = ", …" if len(children) > _CHILDREN else ""
-        note(f"it starts {', '.join(children[:_CHILDREN])}{more}; see `headwater runs --children`")
+        names = ", ".join(children[:_CHILDREN])
+        note(f"this job starts {names}{more}; see `headwater runs --children`")
 
 
 def _children(client: "Client", node: NodeId) -> list[str]:

@@ -23,13 +23,13 @@ def reached(
         str, typer.Argument(metavar="TOPIC", help="A topic such as topic:orders, or a node id.")
     ],
     offsets: Annotated[
-        str, typer.Option("--offsets", metavar="FIRST-LAST", help="The records, such as 1000-2000.")
+        str, typer.Option("--offsets", metavar="FIRST-LAST", help="Offsets, such as 1000-2000.")
     ],
     partition: Annotated[
-        int, typer.Option("--partition", min=0, metavar="P", help="Their partition.")
+        int, typer.Option("--partition", min=0, metavar="P", help="Partition of the records.")
     ] = 0,
     rows: Annotated[
-        bool, typer.Option("--rows", help="Read the records, and count the rows that hold them.")
+        bool, typer.Option("--rows", help="Read the records, and count the rows they reached.")
     ] = False,
     app: App = None,
     sql: Sql = None,
@@ -38,7 +38,7 @@ def reached(
     catalog: Catalog = None,
     master: Master = "local[2]",
 ) -> None:
-    """Show what records of a topic reached, in the order in which to run jobs again."""
+    """Show what records of a topic reached: jobs in rerun order, tables and topics."""
     from headwater.cli.client import Client
     from headwater.cli.output import write_json
     from headwater.cli.resolve import resolve
@@ -46,7 +46,9 @@ def reached(
     match = _OFFSETS.fullmatch(offsets)
     first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
     if last < first:
-        raise UsageError(f"--offsets {offsets} is no range", hint="Give a range such as 1000-2000")
+        raise UsageError(
+            f"--offsets {offsets} is not a range", hint="Give a range such as 1000-2000"
+        )
     with Client(server) as client:
         found = resolve(client, topic)
         try:
@@ -111,7 +113,7 @@ def _write(told: dict[str, Any]) -> None:
     for reason, jobs in _reasons(told["jobs"]).items():
         note(f"{', '.join(jobs)}: {reason}")
     if not told["complete"]:
-        note("there are more runs than are followed: the list is not complete")
+        note("the list is not complete: there are too many runs to follow them all")
 
 
 def _row_cells(one: dict[str, Any]) -> list[str]:

@@ -54,7 +54,7 @@ def server(
         list[str] | None,
         typer.Option(
             help="A worker or Kafka Connect cluster to show: NAME=URL. Can be repeated; "
-            "separated by commas in HEADWATER_CONNECT.",
+            "HEADWATER_CONNECT separates clusters by commas.",
             metavar="NAME=URL",
         ),
     ] = None,
@@ -62,7 +62,8 @@ def server(
         list[str] | None,
         typer.Option(
             help="A Kafka cluster whose topics to show, with schemas and latest messages: "
-            "NAME=HOST:PORT?registry=URL. Can be repeated; separated by spaces in HEADWATER_KAFKA.",
+            "NAME=HOST:PORT?registry=URL. Can be repeated; "
+            "HEADWATER_KAFKA separates clusters by spaces.",
             metavar="NAME=HOST:PORT",
         ),
     ] = None,
@@ -78,7 +79,7 @@ def server(
         typer.Option(
             envvar="HEADWATER_KEEP",
             metavar="AGE",
-            help="Delete raw events and run details after this time: 90d.",
+            help="Delete raw events and run details that are older than this, such as 90d.",
             show_default="forever",
         ),
     ] = None,

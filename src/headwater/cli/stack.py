@@ -22,7 +22,10 @@ Only = Annotated[
     str, typer.Option(metavar="A,B", help="Start only these services, and those that they need.")
 ]
 With = Annotated[
-    str, typer.Option("--with", metavar="A,B", help="Also start these: worker, connect, history.")
+    str,
+    typer.Option(
+        "--with", metavar="A,B", help="Also start these services: worker, connect, history."
+    ),
 ]
 Detach = Annotated[
     bool,
@@ -40,7 +43,7 @@ def _port(service: str) -> Any:
     return typer.Option(
         f"--{service}-port",
         envvar=f"HEADWATER_{service.upper()}_PORT",
-        help=f"The port of {service}; 0 for any free port.",
+        help=f"Port of {service}; 0 for any free port.",
         show_default=False,
         min=0,
         max=65535,
@@ -137,7 +140,7 @@ def logs(
     path = folder / f"{service}.log"
     if not path.is_file():
         known = ", ".join(sorted(file.stem for file in folder.glob("*.log"))) or "none yet"
-        raise UsageError(f"{service!r} has no log", hint=f"There are logs of: {known}")
+        raise UsageError(f"{service!r} has no log", hint=f"Services with logs: {known}")
     for text in _tail(path, lines, follow=follow):
         write_text(text)
 
@@ -178,7 +181,7 @@ def fetch(
     only: Annotated[
         str,
         typer.Option(
-            metavar="A,B", help="Fetch only for these services; `spark` is also accepted."
+            metavar="A,B", help="Fetch only the jars of these services; `spark` is also accepted."
         ),
     ] = "",
 ) -> None:

@@ -30,10 +30,12 @@ from headwater.stack.supervisor import Supervisor, owner
 
 _err = Console(stderr=True, highlight=False, soft_wrap=True)
 _DETACH_LIMIT_S = 300.0
-_HINT = Text("\nCtrl-C ends all of it. Elsewhere: headwater env | status | logs", style="dim")
+_HINT = Text(
+    "\nCtrl-C stops everything. In another terminal: headwater env | status | logs", style="dim"
+)
 _POLL_S = 0.2
 _AHEAD = (
-    "`headwater fetch` fills it ahead of time; behind a mirror, set HEADWATER_IVY_SETTINGS "
+    "`headwater fetch` fills the cache in advance; behind a mirror, set HEADWATER_IVY_SETTINGS "
     "to an Ivy settings file"
 )
 

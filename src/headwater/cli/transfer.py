@@ -67,7 +67,7 @@ def import_(
     ] = None,
     resume: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="File that stores the progress, to continue from."),
+        typer.Option(metavar="FILE", help="File that stores the progress, to resume later."),
     ] = None,
     server: Server = DEFAULT_SERVER,
 ) -> None:

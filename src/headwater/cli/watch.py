@@ -105,7 +105,7 @@ def _followed(
             if last is None:
                 raise
             lost = error.message
-        note(f"{lost}; trying again")
+        note(f"{lost}; reconnecting")
         time.sleep(1)
 
 
@@ -143,7 +143,7 @@ def _line(kind: str, data: dict[str, Any]) -> "Text":
         more = f" and {len(nodes) - 3} more" if len(nodes) > 3 else ""
         line.append(f"◇ {words}: {', '.join(map(escaped, nodes[:3]))}{more}", style="default")
     else:
-        line.append("some history was no longer held", style="yellow")
+        line.append("the server no longer has some earlier changes", style="yellow")
     return line
 
 

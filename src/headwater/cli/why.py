@@ -21,12 +21,12 @@ App = Annotated[
     str | None,
     typer.Option(
         metavar="'FILE ARGUMENTS'",
-        help="Application that writes the table: its plan is taken, nothing is written.",
+        help="Application that writes the table. It is run for its plan and writes nothing.",
     ),
 ]
 Sql = Annotated[
     str | None,
-    typer.Option(metavar="FILE|TEXT", help="SQL that writes the table, or the query of it."),
+    typer.Option(metavar="FILE|TEXT", help="SQL that writes the table, or only its query."),
 ]
 Master = Annotated[str, typer.Option(envvar="SPARK_MASTER", help="Spark master.")]
 
@@ -35,15 +35,18 @@ Master = Annotated[str, typer.Option(envvar="SPARK_MASTER", help="Spark master."
 def why(
     table: Table,
     predicate: Annotated[
-        str, typer.Argument(metavar="PREDICATE", help="Which row, such as \"order_id = 'a1'\".")
+        str,
+        typer.Argument(
+            metavar="PREDICATE", help="Condition that selects the row, such as \"order_id = 'a1'\"."
+        ),
     ],
     records: Annotated[
         bool,
-        typer.Option("--records", help="Read the records, and show the messages behind the row."),
+        typer.Option("--records", help="Read the records, and show the row's messages."),
     ] = False,
     app: App = None,
     sql: Sql = None,
-    limit: Annotated[int, typer.Option(min=1, max=100, help="Rows to trace at most.")] = 3,
+    limit: Annotated[int, typer.Option(min=1, max=100, help="Trace at most this many rows.")] = 3,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
     catalog: Catalog = None,
@@ -75,5 +78,7 @@ def given_plan(app: str | None, sql: str | None) -> "Given | None":
     from headwater.trace.given import Given
 
     if app and sql:
-        raise UsageError("--app and --sql exclude each other", hint="Give the one that writes it")
+        raise UsageError(
+            "--app and --sql cannot be combined", hint="Give the one that writes the table"
+        )
     return Given(app or "", sql or "") if app or sql else None

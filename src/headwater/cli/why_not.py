@@ -22,7 +22,9 @@ def why_not(
     table: Table,
     record: Annotated[
         str,
-        typer.Option("--record", metavar="TOPIC/PARTITION@OFFSET", help="Such as orders/0@1234."),
+        typer.Option(
+            "--record", metavar="TOPIC/PARTITION@OFFSET", help="The record, such as orders/0@1234."
+        ),
     ],
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
@@ -50,7 +52,9 @@ def _record(text: str) -> "Record":
 
     match = _RECORD.fullmatch(text)
     if match is None:
-        raise UsageError(f"--record {text} is no record", hint="Give one such as orders/0@1234")
+        raise UsageError(
+            f"--record {text} does not name a record", hint="Give a record such as orders/0@1234"
+        )
     return Record(match[1], int(match[2]), int(match[3]))
 
 

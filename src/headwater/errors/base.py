@@ -35,8 +35,8 @@ class AmbiguousName(UsageError):
         count = f"more than {len(candidates)}" if more else len(candidates)
         listed = "".join(f"\n    {node}" for node in candidates)
         super().__init__(
-            f"{text!r} fits {count} names",
-            hint=f"Give one of these, in quotes:{listed}",
+            f"{text!r} matches {count} names",
+            hint=f"Use one of these, in quotes:{listed}",
         )
 
 
@@ -59,7 +59,7 @@ class UnknownName(HeadwaterError):
         listed = "".join(f"\n    {node}" for node in suggestions)
         super().__init__(
             f"no {kinds} has {text!r} in its name",
-            hint=f"Names like it:{listed}"
+            hint=f"Similar names:{listed}"
             if listed
             else "Search for a shorter part of the name with `headwater search TEXT`",
         )
@@ -72,7 +72,7 @@ class ServerUnreachable(HeadwaterError):
         self.url, self.reason = url, reason
         super().__init__(
             f"no lineage server answers at {url}: {reason}",
-            hint="Start one with `headwater server`, or name another with --server URL",
+            hint="Start one with `headwater server`, or pass another address with --server URL",
         )
 
 

@@ -6,7 +6,7 @@ from headwater.errors.base import HeadwaterError
 
 _NOT_FOUND = 404
 _WORKER_REFUSED = {
-    0: "Start one with `headwater worker`, or name another with --worker URL",
+    0: "Start one with `headwater worker`, or pass another address with --worker URL",
     401: "Set HEADWATER_KEY to a key that the worker accepts",
     403: "Use a key with the scope that the request needs",
     _NOT_FOUND: "See `headwater connector list` for the connectors of this worker",
@@ -109,7 +109,7 @@ class UnknownJob(PipelineError):
 
     def __init__(self, name: str, known: list[str]) -> None:
         self.name, self.known = name, known
-        super().__init__(f"no job is called {name!r}", hint=f"There are: {', '.join(known)}")
+        super().__init__(f"no job is called {name!r}", hint=f"The jobs are: {', '.join(known)}")
 
 
 class JobInterrupted(PipelineError):
@@ -118,7 +118,7 @@ class JobInterrupted(PipelineError):
     def __init__(self, name: str, number: signal.Signals) -> None:
         self.name, self.exit_code = name, 128 + number
         super().__init__(
-            f"{number.name} ended {name} before it was done", hint="Run it again to do its work"
+            f"{number.name} ended {name} before it was finished", hint="Run the job again"
         )
 
 
@@ -153,7 +153,7 @@ class StateInUse(PipelineError):
         self.place, self.holder = place, holder
         super().__init__(
             f"another worker uses the state in {place} ({holder})",
-            hint="End that worker, or give this one another --state",
+            hint="Stop that worker, or give this one another --state",
         )
 
 
@@ -164,7 +164,7 @@ class StateUnreadable(PipelineError):
         self.file, self.reason = file, reason
         super().__init__(
             f"the connector stored in {file} cannot be read: {reason}",
-            hint="It may be of a newer version of Headwater: use that one, or move the file away "
+            hint="A newer version may have written it: use that version, or move the file away "
             "and deploy the connector again",
         )
 

@@ -68,8 +68,8 @@ class TooManySplits(HeadwaterError):
     def __init__(self, colons: int) -> None:
         self.colons = colons
         super().__init__(
-            f"the node id has {colons:,} colons, and too many namespaces that it may begin with",
-            hint="Ask for the dataset: dataset:NAMESPACE:NAME",
+            f"the node id has {colons:,} colons, and too many namespaces match its beginning",
+            hint="Use the node id of the dataset: dataset:NAMESPACE:NAME",
         )
 
 
@@ -78,7 +78,7 @@ class ServerBusy(HeadwaterError):
 
     def __init__(self) -> None:
         super().__init__(
-            "the server has too many large requests and answers at a time",
+            "the server is busy with too many large requests and answers",
             hint="Send the request again in a moment",
         )
 

@@ -81,7 +81,7 @@ class WriteFailed(StoreError):
     def __init__(self, url: str, reason: str) -> None:
         self.url, self.reason = url, reason
         super().__init__(
-            f"the store {url} does not take writes: {reason}",
+            f"the store {url} does not accept writes: {reason}",
             hint="Send the request again later: an event that is sent twice is stored once",
         )
 
@@ -92,7 +92,7 @@ class StoreTooNew(StoreError):
     def __init__(self, url: str, version: int, known: int) -> None:
         self.url, self.version, self.known = url, version, known
         super().__init__(
-            f"the store {url} has schema {version}, and this version of Headwater knows {known}",
+            f"the store {url} has schema {version}, but this version of Headwater supports {known}",
             hint="Upgrade Headwater on this machine, or restore the backup from before the "
             "upgrade (docs/guides/upgrade.md)",
         )
@@ -106,7 +106,7 @@ class UpgradeBlocked(StoreError):
         super().__init__(
             f"another server has been starting or upgrading the store {url} for {seconds:g} s",
             hint="If that server upgrades a large store, start this one when it is done; "
-            "if it hangs, end it",
+            "if it hangs, stop it",
         )
 
 
@@ -115,10 +115,10 @@ class UnknownPipeline(HeadwaterError):
 
     def __init__(self, name: str, known: list[str], option: str = "--connect NAME=URL") -> None:
         self.name, self.known = name, known
-        listed = f"There are: {', '.join(known)}" if known else "There are none yet"
+        listed = f"The server has: {', '.join(known)}" if known else "The server has none yet"
         super().__init__(
             f"no pipeline is called {name!r}",
-            hint=f"{listed}. Start the server with {option}",
+            hint=f"{listed}. To add one, start the server with {option}",
         )
 
 
@@ -129,7 +129,7 @@ class UnknownTopic(HeadwaterError):
         self.name, self.cluster = name, cluster
         super().__init__(
             f"{cluster} has no topic {name!r}",
-            hint="Check the list of topics; it may have been deleted",
+            hint="Check the list of topics; the topic may have been deleted",
         )
 
 
@@ -140,7 +140,7 @@ class KafkaUnreachable(HeadwaterError):
         self.name, self.servers, self.reason = name, servers, reason
         super().__init__(
             f"{name} at {servers} does not answer: {reason}",
-            hint="Check that the brokers run, and that the server can reach and read them",
+            hint="Check that the brokers are running, and that the server can reach and read them",
         )
 
 
@@ -151,5 +151,5 @@ class PipelineUnreachable(HeadwaterError):
         self.name, self.url, self.reason = name, url, reason
         super().__init__(
             f"{name} at {url} does not answer: {reason}",
-            hint="Check that it runs, and that the server can reach it",
+            hint="Check that it is running, and that the server can reach it",
         )

@@ -89,7 +89,7 @@ class RowMissing(TraceError):
         self.table, self.predicate = table, predicate
         super().__init__(
             f"no row of {table} matches {predicate}",
-            hint="Ask where a record went: headwater why-not TABLE --record TOPIC/PARTITION@OFFSET",
+            hint="To trace a record, run: headwater why-not TABLE --record TOPIC/PARTITION@OFFSET",
         )
 
 
@@ -103,8 +103,8 @@ class DryRunFailed(DryRunError):
     def __init__(self, application: str, reason: str) -> None:
         self.application, self.reason = application, reason
         super().__init__(
-            f"no plan can be had from {application}: {reason}",
-            hint="It must run on this machine with the session that it is given, up to its write",
+            f"the plan of {application} is not available: {reason}",
+            hint="The application must run here, in the given Spark session, up to its write",
         )
 
 
@@ -113,8 +113,8 @@ class NothingWritten(DryRunError):
 
     def __init__(self, application: str, table: str, targets: Sequence[str]) -> None:
         self.application, self.table, self.targets = application, table, [*targets]
-        others = f"; it writes {', '.join(targets)}" if targets else ""
+        others = f"; it writes to {', '.join(targets)}" if targets else ""
         super().__init__(
-            f"{application} writes nothing into {table}{others}",
+            f"{application} does not write to {table}{others}",
             hint="Name the application that writes the table, with the arguments that it needs",
         )

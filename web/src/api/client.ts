@@ -37,7 +37,7 @@ export async function ask(url: string, init: RequestInit = {}): Promise<Response
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     setConnection("lost");
-    throw new ApiError(0, "The server does not answer", "It is tried again by itself.");
+    throw new ApiError(0, "The server does not answer", "The page retries automatically.");
   }
   heard();
   if (answer.status === 401) wantKey();

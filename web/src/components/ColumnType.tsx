@@ -6,7 +6,7 @@ export const NOT_IN_SCHEMA = "not in the schema";
 export function ColumnType({ field }: { field: Field | undefined }) {
   if (field?.inSchema === false) {
     return (
-      <span className="unlisted" title="Column lineage names it, the schema does not">
+      <span className="unlisted" title="Named by column lineage, but not in the schema">
         {NOT_IN_SCHEMA}
       </span>
     );

@@ -23,7 +23,7 @@ export function Line({ label, dots, unit }: Props) {
   const x = (dot: Dot) => ((dot.at - first.at) / Math.max(1, last.at - first.at)) * WIDTH;
   const y = (dot: Dot) => HEIGHT - (dot.value / most) * (HEIGHT - 4) - 1;
   const path = dots.map((dot) => `${x(dot).toFixed(1)} ${y(dot).toFixed(1)}`).join("L");
-  const told = `${label}: at most ${short(most)} ${unit}, last ${short(last.value)} ${unit}`;
+  const told = `${label}: maximum ${short(most)} ${unit}, latest ${short(last.value)} ${unit}`;
   return (
     <figure className="line-chart">
       <figcaption className="sub">{told}</figcaption>

@@ -62,9 +62,9 @@ export function Search({ close }: { close: () => void }) {
 }
 
 function told(isAsking: boolean, count: number, isFetching: boolean): string {
-  if (!isAsking) return count > 0 ? "Opened lately" : "Write a part of a name";
+  if (!isAsking) return count > 0 ? "Recently opened" : "Type a part of a name";
   if (count > 0) return "↑ ↓ to choose, Enter to open";
-  return isFetching ? "Searching …" : "Nothing has a name like that";
+  return isFetching ? "Searching …" : "No name matches";
 }
 
 interface ResultsProps {
@@ -75,7 +75,7 @@ interface ResultsProps {
 
 function Results({ results, chosen, open }: ResultsProps) {
   return (
-    <div id="found" role="listbox" aria-label="Found">
+    <div id="found" role="listbox" aria-label="Results">
       {results.map((result, number) => (
         // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field above.
         <div

@@ -58,7 +58,7 @@ def worker_killed(state: State, _name: str) -> str:
     for one in (*process.children(recursive=True), process):
         with suppress(psutil.NoSuchProcess):  # it ended with the one before
             one.kill()
-    return f"the worker (pid {process.pid}) is killed; the platform starts it again"
+    return f"the worker (pid {process.pid}) is killed; the platform restarts it"
 
 
 def poison(state: State, _name: str) -> str:

@@ -119,7 +119,7 @@ _CONNECT = Lab(
 )
 _MULTI = Lab(
     name="connect-multi",
-    about="a source of two topics and two sinks of both",
+    about="a source for two topics, and two sinks for both",
     connectors=("multi-topic-source", "multi-topic-s3-sink", "multi-topic-iceberg-sink"),
     truth=Truth(
         jobs=(

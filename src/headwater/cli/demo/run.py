@@ -110,7 +110,7 @@ def _watch_plain(supervisor: Supervisor, director: Director) -> None:
     while _goes_on(supervisor, director):
         if not told and director.deployed.is_set() and supervisor.state is not None:
             told = True
-            note(f"all is deployed; the page: {supervisor.state.services['server'].address}")
+            note(f"everything is deployed; open {supervisor.state.services['server'].address}")
 
 
 def _watch_live(

@@ -86,7 +86,7 @@ function Columns({ dataset }: { dataset: Dataset }) {
           <tr>
             <th>Column</th>
             <th>Type</th>
-            <th>Meaning</th>
+            <th>Description</th>
             <th>
               <span className="hidden">Impact</span>
             </th>

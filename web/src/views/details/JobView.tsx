@@ -67,7 +67,7 @@ function Head({ job }: { job: Job }) {
       </p>
       <p className="state-line">
         <StateBadge state={state} /> {pulseLine(pulse, state, now)}
-        {pulse.rows !== null && <> · {short(pulse.rows)} rows in all</>}
+        {pulse.rows !== null && <> · {short(pulse.rows)} rows in total</>}
       </p>
       {job.description && <Markdown text={job.description} />}
       {pulse.error && state !== "running" && <pre className="trace">{pulse.error}</pre>}
@@ -103,13 +103,13 @@ function Times({ runs }: { runs: Run[] }) {
 function Table({ runs }: { runs: Run[] }) {
   const now = useNow();
   return (
-    <Section title={runs.length === 1 ? "Its run" : `Last ${runs.length} runs`}>
+    <Section title={runs.length === 1 ? "Last run" : `Last ${runs.length} runs`}>
       <table>
         <thead>
           <tr>
             <th>State</th>
-            <th>Began</th>
-            <th>Took</th>
+            <th>Started</th>
+            <th>Duration</th>
             <th>Rows</th>
             <th>Why it ended</th>
           </tr>

@@ -78,9 +78,9 @@ function Items({ items }: { items: ImpactItem[] }) {
       <thead>
         <tr>
           <th>Steps</th>
-          <th>What</th>
-          <th>How</th>
-          <th>By</th>
+          <th>Node</th>
+          <th>Kind</th>
+          <th>Via</th>
           <th>Owners</th>
           <th>Last run</th>
         </tr>

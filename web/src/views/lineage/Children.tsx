@@ -13,7 +13,7 @@ export function Children({ of }: { of: Name }) {
   const { jobs, totalCount } = children.data ?? { jobs: [], totalCount: 0 };
   if (jobs.length === 0) return null;
   return (
-    <Section title={`Starts (${totalCount})`}>
+    <Section title={`Child jobs (${totalCount})`}>
       <ul className="links">
         {jobs.map((job) => (
           <li key={jobId(job)}>

@@ -74,8 +74,8 @@ function duration(pulse: Pulse, now: number): string {
 
 function Figures({ pulse, now }: { pulse: Pulse; now: number }) {
   const figures: [string, string][] = [];
-  if (pulse.rate !== null) figures.push(["rows a second", short(pulse.rate)]);
-  if (pulse.rows !== null) figures.push(["rows in all", short(pulse.rows)]);
+  if (pulse.rate !== null) figures.push(["rows per second", short(pulse.rate)]);
+  if (pulse.rows !== null) figures.push(["rows in total", short(pulse.rows)]);
   const lag = lagOf(pulse);
   if (lag) figures.push(["delay", lag]);
   if (pulse.heardAt !== null) figures.push(["last heard", ago(pulse.heardAt, now)]);

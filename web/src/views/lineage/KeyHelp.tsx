@@ -5,7 +5,7 @@ const SIGNS: [string, string][] = [
   ["ƒ", "transformed"],
   ["Σ", "aggregated"],
   ["▒", "masked"],
-  ["dotted", "indirect: filters, joins, groups, sorts"],
+  ["dotted", "indirect: used to filter, join, group or sort"],
   ["● ✓ ✕", "running, completed, failed"],
   ["■ ◌ ○", "aborted, silent, unknown"],
 ];

@@ -49,7 +49,7 @@ function More({ drawn }: { drawn: Drawn }) {
         type="button"
         className={`more ${way}`}
         onClick={() => show(way)}
-        title={`${hidden[way]} more ${way}stream: show`}
+        title={`Show ${hidden[way]} more ${way}stream`}
         aria-label={`Show ${hidden[way]} more ${way}stream of ${node.data.name}`}
       >
         +{hidden[way]}

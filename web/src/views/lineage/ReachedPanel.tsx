@@ -39,7 +39,7 @@ export function ReachedPanel({ scene }: { scene: Scene }) {
         leave={() => change({ ...NO_RECORDS, isolate: false })}
       />
       {parseOffsets(offsets) === null && offsets !== "" && (
-        <p className="failure">The address names no range of offsets.</p>
+        <p className="failure">The address does not contain a valid range of offsets.</p>
       )}
       {found.isLoading && <Waiting what="what the records reached" />}
       {found.error && <Failure error={found.error} again={() => void found.refetch()} />}
@@ -82,9 +82,7 @@ function Summary({ reached: { jobs, complete } }: { reached: Reached }) {
           </div>
         ))}
       </dl>
-      {!complete && (
-        <p className="failure">There are more runs than are followed: the list is not complete.</p>
-      )}
+      {!complete && <p className="failure">The list is not complete: there are too many runs.</p>}
     </>
   );
 }
@@ -129,7 +127,7 @@ function Runs({ job }: { job: ReachedJob }) {
     <>
       <small>
         {last && (
-          <Link href={runLink(last.runId)} title="The last of its runs">
+          <Link href={runLink(last.runId)} title="The last of these runs">
             <StateBadge state={stateOf(last.state)} />
           </Link>
         )}{" "}

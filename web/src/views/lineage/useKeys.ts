@@ -17,9 +17,9 @@ export const KEYS: [string, string][] = [
   ["C", "open and close columns"],
   ["I", "isolate the path"],
   ["F", "fit the graph to the window"],
-  ["T", "time"],
+  ["T", "open the time slider"],
   ["R", "trace records of the selected topic"],
-  ["Esc", "clear the selection, then the records"],
+  ["Esc", "clear the selection, then the traced records"],
   ["⌘K, Ctrl K, /", "search"],
   ["?", "show these keys"],
 ];

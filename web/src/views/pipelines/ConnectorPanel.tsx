@@ -50,7 +50,8 @@ export function ConnectorPanel({ cluster, name, close }: Props) {
         <Icon name="close" />
       </button>
       <h2>{name}</h2>
-      {!connector && (found.data ? <p>This connector no longer exists.</p> : <Waiting what="it" />)}
+      {!connector &&
+        (found.data ? <p>This connector no longer exists.</p> : <Waiting what="the connector" />)}
       {error && <Failure error={error} />}
       {connector && (
         <>

@@ -92,7 +92,7 @@ export function Editor({ cluster, name, config, close }: Props) {
 }
 
 function Faults({ faults }: { faults: Map<string, string[]> }) {
-  if (faults.size === 0) return <p role="status">✓ The cluster accepts it.</p>;
+  if (faults.size === 0) return <p role="status">✓ The cluster accepts this definition.</p>;
   return (
     <ul className="faults" role="alert">
       {[...faults].map(([key, errors]) => (

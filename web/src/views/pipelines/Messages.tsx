@@ -32,7 +32,7 @@ export function Messages({ cluster, topic, node, from, go }: Shown) {
     <Section
       title={
         from
-          ? `Messages of partition ${from.partition} from offset ${from.offset} on`
+          ? `Messages of partition ${from.partition}, starting at offset ${from.offset}`
           : "Latest messages, newest first"
       }
     >
@@ -74,7 +74,7 @@ export function Messages({ cluster, topic, node, from, go }: Shown) {
       {found.data?.messages.length === 0 && (
         <p className="sub">
           {from
-            ? "There are no messages here: they were removed, or are not written yet."
+            ? "No messages at these offsets: they were removed, or have not been written yet."
             : "This topic has no messages."}
         </p>
       )}
@@ -110,7 +110,7 @@ function Table({ messages, node, first }: TableProps) {
       <table className="messages">
         <thead>
           <tr>
-            <th>Place</th>
+            <th>Position</th>
             <th>When</th>
             {hasKeys && <th>Key</th>}
             {columns.length > 0 ? columns.map((one) => <th key={one}>{one}</th>) : <th>Value</th>}
@@ -166,7 +166,7 @@ function Value({ part, columns }: { part: MessagePart | null; columns: string[] 
   );
 }
 
-const HIDDEN = "not shown: it cannot be decoded, and seems to hold a secret";
+const HIDDEN = "not shown: it cannot be decoded and may contain a secret";
 const isHidden = (part: MessagePart) => part.value === null && part.format === "hex";
 
 function Cell({ value, kind = "" }: { value: unknown; kind?: string }) {
@@ -217,7 +217,7 @@ function Read({ title, part }: { title: string; part: MessagePart }) {
         <small>
           {part.format}
           {part.schemaId !== null && `, schema ${part.schemaId}`}, {part.size} bytes
-          {part.isCut && ", its beginning"}
+          {part.isCut && ", truncated"}
         </small>
       </h3>
       {part.note && <p className="failure">{part.note}</p>}

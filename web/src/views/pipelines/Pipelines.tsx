@@ -95,7 +95,7 @@ function One({ cluster, chosen, choose, deploy }: OneProps) {
       </header>
       {!cluster.reachable && (
         <p className="failure" role="alert">
-          ✕ does not answer. See that it runs at {cluster.url}; it is tried again by itself.
+          ✕ does not answer. Check that it is running at {cluster.url}. The page retries.
         </p>
       )}
       {found.error && cluster.reachable && <Failure error={found.error} />}

@@ -52,7 +52,7 @@ export function Tables() {
             <tr>
               <th>Table</th>
               <th className="number">Snapshots</th>
-              <th>Newest</th>
+              <th>Newest snapshot</th>
               <th>Committed</th>
               <th>
                 <span className="hidden">Graph</span>

@@ -36,7 +36,7 @@ function NamedByNode({ node }: { node: string }) {
   }
   return (
     <Empty title={`No Kafka cluster of the server has ${topic}`}>
-      <p>Start the server with --kafka NAME=HOST:PORT to look into its messages.</p>
+      <p>Start the server with --kafka NAME=HOST:PORT to read its messages.</p>
     </Empty>
   );
 }
@@ -138,9 +138,9 @@ function Partitions({ partitions }: { partitions: TopicDetail["partitions"] }) {
         <thead>
           <tr>
             <th className="number">Partition</th>
-            <th className="number">First</th>
-            <th className="number">Next</th>
-            <th className="number">Held</th>
+            <th className="number">First offset</th>
+            <th className="number">Next offset</th>
+            <th className="number">Messages</th>
           </tr>
         </thead>
         <tbody>

@@ -10,7 +10,7 @@ export function readDefinition(text: string): Definition {
   try {
     told = JSON.parse(text);
   } catch (problem) {
-    throw new Error(`This is no JSON: ${(problem as Error).message}`);
+    throw new Error(`This is not JSON: ${(problem as Error).message}`);
   }
   if (!isObject(told)) throw new Error("A definition is an object with a name and a config.");
   const config = isObject(told.config) ? told.config : told;

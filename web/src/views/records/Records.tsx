@@ -60,7 +60,7 @@ export function Records() {
       )}
       {jobs.length > 0 && <Jobs jobs={jobs} />}
       {found.data?.complete === false && (
-        <p className="failure">There are more runs than are followed: the list is not complete.</p>
+        <p className="failure">The list is not complete: there are too many runs.</p>
       )}
     </Page>
   );

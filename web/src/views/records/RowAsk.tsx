@@ -20,7 +20,7 @@ export function RowAsk({ table, column, show }: Props) {
   return (
     <Chapter sign={<Icon name="table" />} title={`A row of ${table}`}>
       <p className="sub">
-        The server keeps lineage and does not read tables. This command reads the table with Spark,
+        The server stores lineage and does not read tables. This command reads the table with Spark,
         and shows the row, its snapshot and the messages that it came from.
       </p>
       <label className="predicate">
@@ -33,7 +33,7 @@ export function RowAsk({ table, column, show }: Props) {
       </label>
       <CopyCommand text={whyCommand(table, predicate.trim() || example, withJson)} />
       <details onToggle={({ currentTarget }) => setWithJson(currentTarget.open)}>
-        <summary>Show its answer here</summary>
+        <summary>Show the output here</summary>
         <Paste show={show} />
       </details>
     </Chapter>
@@ -52,7 +52,7 @@ function Paste({ show }: { show: (answer: Answer) => void }) {
   return (
     <form className="paste" onSubmit={submit}>
       <label>
-        What the command printed with --json; it stays in this page
+        Output of the command with --json; it stays in this page
         <textarea
           rows={5}
           value={text}

@@ -47,7 +47,7 @@ export function StepChapter({ step, number }: { step: Step; number: number }) {
       <dl className="facts">
         <dt>Read</dt>
         <dd>
-          {step.inputs.length === 0 && <span className="sub">nothing that is reported</span>}
+          {step.inputs.length === 0 && <span className="sub">no inputs reported</span>}
           {step.inputs.map((input) => (
             <Input key={input.nodeId} input={input} step={step} />
           ))}
@@ -168,7 +168,7 @@ function Columns({ write }: { write: Write }) {
   if (found.error) return <Failure error={found.error} />;
   const formulas = formulasOf(found.data ?? { graph: [] }, write.output, write);
   if (formulas.computed.length + formulas.copied.length === 0) {
-    return <span className="sub">No event reports how they are computed.</span>;
+    return <span className="sub">No event reports how the columns are computed.</span>;
   }
   return <FormulaList formulas={formulas} />;
 }
@@ -191,7 +191,7 @@ function FormulaList({ formulas: { computed, copied, indirect } }: { formulas: F
       )}
       {indirect.length > 0 && (
         <small>
-          rows by{" "}
+          rows determined by{" "}
           {indirect.map(({ word, columns }, number) => (
             <Fragment key={word}>
               {number > 0 && "; "}

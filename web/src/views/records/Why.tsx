@@ -97,9 +97,7 @@ function Table({ node, name }: { node: string; name: Name }) {
             />
           </ol>
           {found.data?.complete === false && (
-            <p className="failure">
-              There are more runs than are followed: the story is not complete.
-            </p>
+            <p className="failure">The list of steps is not complete: there are too many runs.</p>
           )}
         </>
       )}

@@ -39,7 +39,7 @@ export function Datasets() {
       <Listing
         what="datasets"
         found={found}
-        heads={["Dataset", "Kind", "Columns", "Tags", "Heard"]}
+        heads={["Dataset", "Kind", "Columns", "Tags", "Updated"]}
         rows={datasets.map((dataset) => <Row key={datasetId(dataset)} dataset={dataset} />)}
         none={
           <Empty title={q ? "No dataset matches" : "No datasets yet"}>{!q && <FirstEvent />}</Empty>

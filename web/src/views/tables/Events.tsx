@@ -38,7 +38,7 @@ export function Events() {
       tools={
         <>
           <Filter
-            label="Find any text"
+            label="Search event text"
             value={text}
             change={(q) => change({ q, offset: null }, true)}
           />
@@ -60,7 +60,7 @@ export function Events() {
             disabled={isFiltered}
             onClick={() => setHeld(!isHeld)}
           >
-            Hold still
+            Pause
           </button>
         </>
       }

@@ -43,12 +43,12 @@ export function FoundEvents({ text, kind, type }: Props) {
   return (
     <>
       <p className="pager" role="status">
-        {isFetching ? "Looking … " : ""}
+        {isFetching ? "Searching … " : ""}
         {events.length} found in {looked.toLocaleString("en")} events
-        {reached ? `, back to ${moment(reached)}` : isDone ? ", which are all" : ""}
+        {reached ? `, back to ${moment(reached)}` : isDone ? " (all events)" : ""}
         {!isFetching && (
           <button type="button" onClick={() => void found.refetch()}>
-            Look again
+            Search again
           </button>
         )}
       </p>
@@ -62,7 +62,7 @@ export function FoundEvents({ text, kind, type }: Props) {
       {hasNextPage && events.length > 0 && (
         <p>
           <button type="button" disabled={isFetching} onClick={() => void fetchNextPage()}>
-            {isFetching ? "Looking …" : "Look further back"}
+            {isFetching ? "Searching …" : "Search older events"}
           </button>
         </p>
       )}

@@ -47,7 +47,7 @@ export function Jobs() {
       <Listing
         what="jobs"
         found={found}
-        heads={["Job", "State", "Now", "Last runs", "Took", "Heard"]}
+        heads={["Job", "State", "Now", "Last runs", "Duration", "Last event"]}
         rows={jobs.map((job) => <Row key={jobId(job)} job={job} />)}
         none={<None isFiltered={state !== "" || text !== ""} />}
         offset={offset}
