@@ -83,7 +83,7 @@ def test_a_job_shows_its_throughput_and_a_table_its_snapshots_with_their_offsets
 ) -> None:
     page.goto(f"/jobs/view?namespace={lab.JOBS}&name=iceberg-ingestion")
     expect(page.get_by_role("heading", name="Throughput")).to_be_visible()
-    expect(page.get_by_role("img", name="Rows per second: at most")).to_be_visible()
+    expect(page.get_by_role("img", name="Rows per second: maximum")).to_be_visible()
     page.goto(f"/datasets/view?namespace={quote(lab.TABLE[0], '')}&name={quote(lab.TABLE[1], '')}")
     newest = lab.snapshot(7_185_000)[0]
     page.get_by_role("button", name=newest).click()
