@@ -58,8 +58,7 @@ class Stores:
             for found in path.parent.glob(f"{path.name}*"):
                 found.unlink()
         else:
-            name = url.rpartition("?")[0].rpartition("/")[2]
-            self._sql(f"DROP DATABASE {name} WITH (FORCE)")
+            self._sql(f"DROP DATABASE {_name(url)} WITH (FORCE)")
 
     @contextmanager
     def standing_still(self) -> Iterator[None]:
@@ -84,6 +83,14 @@ class Stores:
         finally:
             self._server.ensure_postgres_running()
 
+    def replace(self, url: str, other: str) -> None:
+        """Let another database answer at an address, as after a failover that lost commits."""
+        name, backup = _name(url), _name(other)
+        self._sql(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        self._sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname='{name}'")
+        self._sql(f"ALTER DATABASE {name} RENAME TO {name}_lost")
+        self._sql(f"ALTER DATABASE {backup} RENAME TO {name}")
+
     def _processes(self) -> list[psutil.Process]:
         postmaster = psutil.Process(self._server.get_pid())
         return [postmaster, *postmaster.children(recursive=True)]
@@ -94,6 +101,10 @@ class Stores:
     def _sql(self, statement: str) -> None:
         with psycopg.connect(self._postgres, autocommit=True) as connection:
             connection.execute(statement.encode())
+
+
+def _name(url: str) -> str:
+    return url.rpartition("?")[0].rpartition("/")[2]
 
 
 @contextmanager

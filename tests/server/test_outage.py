@@ -15,11 +15,11 @@ from psycopg_pool import ConnectionPool
 
 from headwater.server.settings import DEFAULT_ALIASES
 from headwater.server.store.aliases import AliasRules
-from headwater.server.store.database import open_database
+from headwater.server.store.database import Database, open_database
 from headwater.server.store.postgres_watch import WatchedPool
 from headwater.server.store.store import Store
 from server.conftest import open_api
-from server.events import as_bytes, run_event
+from server.events import Event, as_bytes, comes_from, dataset, lineage, run_event, schema
 from server.process import ServerProcess
 from server.stores import Stores, open_stores
 from server.test_leases import eventually
@@ -253,6 +253,65 @@ def test_a_postgresql_that_is_away_is_told_soon(kind: str, tmp_path: Path) -> No
         late = as_bytes(run_event("START", 99, run="late"))
         eventually(lambda: server.api.post(late).status_code == 201)
         assert server.api.event_count() == _AT_ONCE + 1
+
+
+def test_nothing_of_a_database_is_shown_after_another_has_taken_over(
+    stores: Stores, tmp_path: Path
+) -> None:
+    """A failover may lose commits; the numbers of lost rows are given to others."""
+    url, backup = (stores.new("postgresql") for _ in range(2))
+    with ServerProcess(url, tmp_path / "log") as server:
+        server.api.send(_copies("lost", "a", "b"))
+        assert _fields(server, "lost") == ["a", "b"]
+        assert "a" in _columns(server, "lost", "a")
+        stores.replace(url, backup)
+        eventually(lambda: server.api.client.get("/ready").status_code == 200)
+        server.api.send(_copies("kept", "c", "d"))
+        assert _fields(server, "kept") == ["c", "d"]
+        assert _columns(server, "kept", "c") == {"c"}
+        missing = server.api.client.get("/api/v1/namespaces/db/datasets/lost")
+        assert missing.status_code == 404
+
+
+def test_a_restarted_postgresql_is_another_instance() -> None:
+    """It may have come back without its last commits."""
+    with open_stores() as own:
+        database = open_database(own.new("postgresql"))
+        before = database.instance
+        with own.gone():
+            pass
+        eventually(lambda: _can_read(database))
+        assert before != database.instance != ""
+        database.close()
+
+
+def _can_read(database: Database) -> bool:
+    try:
+        with database.reading() as session:
+            return session.all("SELECT 1") == [(1,)]
+    except database.errors:
+        return False
+
+
+def _copies(name: str, *fields: str) -> Event:
+    """An event of a job that copies the fields of a table."""
+    source, target = f"{name}_source", dataset(name, schema=schema(*fields))
+    copies = {field: [comes_from(source, field)] for field in fields}
+    target["facets"]["columnLineage"] = lineage(**copies)
+    read = dataset(source, schema=schema(*fields))
+    return run_event(job=name, run=name, inputs=[read], outputs=[target])
+
+
+def _fields(server: ServerProcess, name: str) -> list[str]:
+    answer = server.api.client.get(f"/api/v1/namespaces/db/datasets/{name}").json()
+    return [field["name"] for field in answer["fields"]]
+
+
+def _columns(server: ServerProcess, name: str, field: str) -> set[str]:
+    """The columns of the lineage of a column."""
+    node = {"nodeId": f"datasetField:db:{name}:{field}"}
+    answer = server.api.client.get("/api/v1/column-lineage", params=node).json()
+    return {node["id"].rpartition(":")[2] for node in answer["graph"]}
 
 
 def test_a_database_that_refuses_new_connections_is_not_away(stores: Stores) -> None:

@@ -287,7 +287,8 @@ class StoreViews:
     """Opens views of a database, from any thread."""
 
     def __init__(self, database: Database, rules: AliasRules) -> None:
-        self._database, self._rules, self._contents = database, rules, Contents()
+        self._database, self._rules = database, rules
+        self._contents, self._instance = Contents(), database.instance
 
     @contextmanager
     def open_view(self, at: int = NOW, *, namespaces: tuple[str, ...] = ()) -> Iterator[StoreView]:
@@ -295,12 +296,16 @@ class StoreViews:
         budget = Budget(self._contents.turn)
         try:
             with self._database.reading() as session:
-                counted = MeteredSession(session, budget)
-                yield StoreView(
-                    counted, self._rules, self._contents, at, budget, session, namespaces
-                )
+                counted, contents = MeteredSession(session, budget), self._current_contents()
+                yield StoreView(counted, self._rules, contents, at, budget, session, namespaces)
         finally:
             budget.close()
+
+    def _current_contents(self) -> Contents:
+        """What is cached of the database that answers now."""
+        if self._database.instance != self._instance:
+            self._contents, self._instance = Contents(), self._database.instance
+        return self._contents
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -148,6 +148,7 @@ class Live:
         self._database, self._every = database, every
         self._clients: set[Client] = set()
         self._last = -1
+        self._instance = database.instance
         self._wake = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
@@ -195,6 +196,8 @@ class Live:
                 _log.exception("the feed could not be sent to clients")
 
     async def _pass_on(self) -> None:
+        if self._instance != self._database.instance:
+            await self._start_over()
         while self._clients and self._last >= 0:
             found = await asyncio.to_thread(self._read, self._last)
             for item in found:
@@ -203,6 +206,12 @@ class Live:
             if not found:
                 return
             self._last = found[-1].number
+
+    async def _start_over(self) -> None:
+        """Let all clients go when another database answers: its numbers may mean other entries."""
+        self._instance = self._database.instance
+        self.keep(lambda _: False)
+        _, self._last = await asyncio.to_thread(self._ends)
 
     def _read(self, after: int) -> list[Item]:
         with self._database.reading() as session:

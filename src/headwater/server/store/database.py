@@ -45,6 +45,9 @@ class Database(Protocol):
     url: str
     name: str  # the address without a password
     dialect: str
+    # Which database answers. After a failover or a restore it is another one, which may have other
+    # rows under the same numbers: whatever was cached by number is dropped.
+    instance: str
     errors: Errors  # of the database itself, when a question cannot be answered
     refusal: type[Exception]  # whatever it says no to
 

@@ -41,6 +41,11 @@ _END_STALLED = """
     AND a.wait_event IN ('ClientRead', 'ClientWrite')
     AND clock_timestamp() - greatest(a.state_change, a.query_start) > interval '4 seconds'
 """
+# A standby that takes over, and a server that was restored and started again, began at other times.
+_INSTANCE = """
+    SELECT pg_postmaster_start_time()::text || ' ' || oid FROM pg_database
+    WHERE datname = current_database()
+"""
 
 
 @cache
@@ -88,12 +93,6 @@ class PostgresSession:
         self.connection.execute(_for_postgres(sql), params)
 
 
-def _configure(connection: psycopg.Connection[Row]) -> None:
-    """Let every number be a bigint: by its size it would make another statement to prepare."""
-    connection.adapters.register_dumper(int, Int8Dumper)
-    connection.adapters.register_dumper(int, Int8BinaryDumper)
-
-
 class PostgresDatabase:
     """A PostgreSQL database that several servers may share."""
 
@@ -105,6 +104,7 @@ class PostgresDatabase:
 
     def __init__(self, url: str) -> None:
         self.url, self.name = url, mask_text(url)
+        self.instance = ""
         # Whether the last write lost its connection, or did not get the lock.
         self._is_lost = self._is_locked = False
         self._pool = ConnectionPool(
@@ -113,7 +113,7 @@ class PostgresDatabase:
                 "autocommit": True, "application_name": "headwater", "options": _OPTIONS,
                 "connect_timeout": CONNECT,
             },
-            configure=_configure,
+            configure=self._configure,
         )  # fmt: skip
         try:
             # A pool would try again and again, and then not say why.
@@ -123,6 +123,13 @@ class PostgresDatabase:
             self._pool.close()
             raise StoreUnreachable(self.name, _reason(error)) from error
         self._connections = WatchedPool(url, self._pool)
+
+    def _configure(self, connection: psycopg.Connection[Row]) -> None:
+        """Prepare a new connection, and note which database it leads to."""
+        # By its size a number would make another statement to prepare: each is a bigint.
+        connection.adapters.register_dumper(int, Int8Dumper)
+        connection.adapters.register_dumper(int, Int8BinaryDumper)
+        ((self.instance,),) = connection.execute(_INSTANCE).fetchall()
 
     @contextmanager
     def reading(self) -> Iterator[PostgresSession]:

@@ -79,6 +79,7 @@ class SqliteDatabase:
     """One file, one writer, any number of readers beside it (write-ahead log)."""
 
     dialect = "sqlite"
+    instance = ""
     errors: Errors = (sqlite3.OperationalError,)
     refusal: type[Exception] = sqlite3.Error
 

@@ -46,7 +46,7 @@ class Writer:
     def __init__(self, database: Database, rules: AliasRules, tolerance: int) -> None:
         self._database = database
         self._rules, self._tolerance = rules, tolerance
-        self._cache = RowCache()
+        self._cache, self._instance = RowCache(), database.instance
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._loop, name="writer", daemon=True)
         self._closed = False
@@ -181,6 +181,8 @@ class Writer:
 
     def _transact(self, batch: list[Task]) -> list[Any]:
         with self._database.writing() as session:
+            if self._database.instance != self._instance:
+                self._cache, self._instance = RowCache(), self._database.instance
             commit = Commit(session, self._cache, self._rules.resolve, self._tolerance)
             commit.begin(self._database.name)
             read_ahead(commit, [event for task in batch for event in task.events])
