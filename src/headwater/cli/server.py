@@ -39,7 +39,7 @@ def server(
         typer.Option(
             envvar="HEADWATER_ALIASES",
             help="Alias rules for dataset namespaces: from=to,from=to.",
-            show_default="s3a://=s3://",
+            show_default="s3a://=s3://,s3n://=s3://",
         ),
     ] = None,
     max_body: Annotated[
