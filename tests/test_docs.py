@@ -12,7 +12,7 @@ import pytest
 
 from headwater.capture.settings import Settings as CaptureSettings
 from headwater.openlineage.facets import LeaseFacet
-from headwater.server.settings import Settings
+from headwater.server.settings import DEFAULT_ALIASES, Settings
 from headwater.version import __version__
 
 ROOT = Path(__file__).parent.parent
@@ -32,6 +32,12 @@ def test_defaults_in_the_page_are_those_of_the_code(name: str) -> None:
     page = (DOCS / "server" / "configure.md").read_text().splitlines()
     row = next(line for line in page if line.startswith(f"| `HEADWATER_{name.upper()}` |"))
     assert row.split("|")[3].strip() == f"`{getattr(Settings(), name)}`"
+
+
+def test_default_alias_rules_are_those_of_the_code() -> None:
+    rules = ",".join(f"{name}={other}" for name, other in DEFAULT_ALIASES)
+    assert f"| `{rules}` |" in (DOCS / "server" / "configure.md").read_text()
+    assert f"HEADWATER_ALIASES; default: ({rules})]" in (DOCS / "reference" / "cli.md").read_text()
 
 
 def schema(name: str) -> dict[str, Any]:

@@ -2,10 +2,13 @@
 
 import os
 import pty
+import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import redirect_stdout
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -151,3 +154,29 @@ def test_what_a_worker_answers_is_shown_as_it_is(lab: Lab) -> None:
     silent = run_headwater("connector", "list", "--worker", f"http://127.0.0.1:{free_port()}")
     assert silent.stderr.startswith("error: no worker at ")
     assert "headwater worker" in silent.stderr
+
+
+class _WorkerWithKey(BaseHTTPRequestHandler):
+    """A worker without connectors, for those who have its key."""
+
+    def do_GET(self) -> None:
+        is_known = self.headers["authorization"] == "Bearer hw_worker"
+        self.send_response(200 if is_known else 401)
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def test_a_worker_that_wants_a_key_gets_it_from_the_variable_in_the_hint() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _WorkerWithKey) as worker:
+        threading.Thread(target=worker.serve_forever).start()
+        ask = ("connector", "list", "--worker", f"http://127.0.0.1:{worker.server_port}")
+        try:
+            refused = run_headwater(*ask)
+            (variable,) = re.findall(r"Set (\w+) to a key", refused.stderr)
+            accepted = run_headwater(*ask, **{variable: "hw_worker"})
+        finally:
+            worker.shutdown()
+    assert (refused.returncode, accepted.returncode) == (1, 0), accepted.stderr

@@ -117,7 +117,7 @@ def list_(store: Store = STORE, as_json: AsJson = False) -> None:
 @key.command(cls=Command)
 @needs(ServerExtraMissing)
 def revoke(name: Name, store: Store = STORE, file: File = None) -> None:
-    """Revoke a key. Servers and workers reject it within a second."""
+    """Revoke a key. Servers and workers reject it within about a second."""
     from headwater.cli.output import note
     from headwater.http.keys import KeyFile
     from headwater.server.store.keys import revoke_key

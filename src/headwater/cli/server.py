@@ -39,7 +39,7 @@ def server(
         typer.Option(
             envvar="HEADWATER_ALIASES",
             help="Alias rules for dataset namespaces: from=to,from=to.",
-            show_default="s3a://=s3://",
+            show_default="s3a://=s3://,s3n://=s3://",
         ),
     ] = None,
     max_body: Annotated[
@@ -54,7 +54,7 @@ def server(
         list[str] | None,
         typer.Option(
             help="A worker or Kafka Connect cluster to show: NAME=URL. Can be repeated; "
-            "HEADWATER_CONNECT separates clusters by commas.",
+            "in HEADWATER_CONNECT, separate clusters with commas.",
             metavar="NAME=URL",
         ),
     ] = None,
@@ -63,7 +63,7 @@ def server(
         typer.Option(
             help="A Kafka cluster whose topics to show, with schemas and latest messages: "
             "NAME=HOST:PORT?registry=URL. Can be repeated; "
-            "HEADWATER_KAFKA separates clusters by spaces.",
+            "in HEADWATER_KAFKA, separate clusters with spaces.",
             metavar="NAME=HOST:PORT",
         ),
     ] = None,

@@ -21,7 +21,8 @@ App = Annotated[
     str | None,
     typer.Option(
         metavar="'FILE ARGUMENTS'",
-        help="Application that writes the table. It is run for its plan and writes nothing.",
+        help="Application that writes the table. It runs to obtain its plan; "
+        "its Spark writes are not executed.",
     ),
 ]
 Sql = Annotated[

@@ -7,7 +7,7 @@ from headwater.errors.base import HeadwaterError
 _NOT_FOUND = 404
 _WORKER_REFUSED = {
     0: "Start one with `headwater worker`, or pass another address with --worker URL",
-    401: "Set HEADWATER_KEY to a key that the worker accepts",
+    401: "Set HEADWATER_WORKER_KEY to a key that the worker accepts",
     403: "Use a key with the scope that the request needs",
     _NOT_FOUND: "See `headwater connector list` for the connectors of this worker",
     409: "See `headwater connector status NAME`, and try again when its state allows it",

@@ -40,10 +40,11 @@ class KeyMissing(HeadwaterError):
 class KafkaExtraMissing(HeadwaterError):
     """Events or topics are to be read from Kafka, whose client is not installed."""
 
-    def __init__(self) -> None:
+    def __init__(self, extra: str) -> None:
+        self.extra = extra
         super().__init__(
             "the Kafka client is not installed",
-            hint="Install it: pip install 'headwater[server,kafka]'",
+            hint=f"Install it with: pip install 'headwater[server,{extra}]'",
         )
 
 

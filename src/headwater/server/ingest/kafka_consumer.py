@@ -265,5 +265,5 @@ def _kafka() -> Any:
     try:
         import confluent_kafka  # noqa: PLC0415
     except ImportError:
-        raise KafkaExtraMissing from None
+        raise KafkaExtraMissing("kafka") from None
     return confluent_kafka

@@ -184,5 +184,5 @@ def _library() -> Any:
         import confluent_kafka  # noqa: PLC0415
         import confluent_kafka.admin  # noqa: PLC0415
     except ImportError:
-        raise KafkaExtraMissing from None
+        raise KafkaExtraMissing("topics") from None
     return confluent_kafka

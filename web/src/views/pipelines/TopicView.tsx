@@ -140,7 +140,7 @@ function Partitions({ partitions }: { partitions: TopicDetail["partitions"] }) {
             <th className="number">Partition</th>
             <th className="number">First offset</th>
             <th className="number">Next offset</th>
-            <th className="number">Messages</th>
+            <th className="number">Offsets</th>
           </tr>
         </thead>
         <tbody>

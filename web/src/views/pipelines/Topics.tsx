@@ -90,7 +90,7 @@ function Table({ cluster, topics }: { cluster: TopicCluster; topics: Topic[] }) 
         <tr>
           <th>Topic</th>
           <th className="number">Partitions</th>
-          <th className="number">Messages</th>
+          <th className="number">Offsets</th>
           <th>Schemas</th>
           <th>
             <span className="hidden">Graph</span>
