@@ -26,7 +26,7 @@ from headwater.server.lineage.view import StoreView, moment
 from headwater.server.lineage.walk import EdgeKey, Walk
 from headwater.server.marquez.datasets import dataset_node
 from headwater.server.marquez.jobs import job_node
-from headwater.server.marquez.runs import RunWriter
+from headwater.server.marquez.runs import RunWriter, begun_below, only_ended
 from headwater.server.store.tables import INPUT, OUTPUT
 
 _MANY = 1000  # datasets
@@ -44,6 +44,7 @@ class _Job(NamedTuple):
     outputs: tuple[int, ...]
     run: _Row | None
     ios: tuple[IoRow, ...]
+    begun: int | None  # when the first run below its run began, where that counts
 
     @property
     def is_large(self) -> bool:
@@ -52,15 +53,8 @@ class _Job(NamedTuple):
 
     @property
     def can_be_kept(self) -> bool:
-        """Whether it is written from nothing else: not from another run, nor from edges.
-
-        A run that reported only its end began with the first of its children.
-        """
-        run = self.run
-        return run is None or (
-            run[_PARENT] is run[_ARGS] is None
-            and (run[_STARTED] is None or run[_STARTED] != run[_ENDED])
-        )
+        """Whether it is written from nothing else: not from a run above, nor from edges."""
+        return self.run is None or self.run[_PARENT] is self.run[_ARGS] is None
 
 
 def write_nodes(
@@ -75,6 +69,8 @@ def write_nodes(
     names = {root: data.id for root, data in told.items()}
     ids = {root: dataset_id(name.namespace, name.name) for root, name in names.items()}
     ios = {} if brief else _by_run(io_rows(view, [row[0] for row in latest.values()]))
+    ended = [run[0] for run in latest.values() if only_ended(run[_STARTED], run[_ENDED])]
+    begun = begun_below(view, ended)
     found = [
         _Job(
             row,
@@ -82,6 +78,7 @@ def write_nodes(
             tuple(sorted(walk.outputs[job], key=ids.__getitem__)),
             latest.get(job),
             tuple(ios.get(latest[job][0], ())) if job in latest else (),
+            begun.get(latest[job][0]) if job in latest else None,
         )
         for job, row in jobs.plain_rows(view, [*walk.inputs]).items()
     ]
@@ -138,7 +135,9 @@ def _job_data(view: StoreView, found: list[_Job], names: dict[int, Name]) -> lis
     missing = [job for job, data in zip(found, known, strict=True) if data is None]
     view.budget.read_rows(sum(len(memoryview(data)) for data in known if data is not None))
     runs = {job.run[0]: ShownRun.of(job.run) for job in missing if job.run is not None}
-    writer = RunWriter(view, runs.values(), [io for job in missing for io in job.ios])
+    ios = [io for job in missing for io in job.ios]
+    begun = {job.run[0]: job.begun for job in missing if job.run and job.begun is not None}
+    writer = RunWriter(view, runs.values(), ios, begun=begun)
 
     def write(job: _Job, key: bytes) -> Raw:
         run = writer.write(runs[job.run[0]]) if job.run is not None else None

@@ -45,6 +45,7 @@ class RunWriter:
         runs: Iterable[AnyRun],
         ios: list[IoRow] | None = None,
         *,
+        begun: dict[int, int] | None = None,
         of_job: bool = False,
     ) -> None:
         self._of_job = of_job
@@ -54,7 +55,8 @@ class RunWriter:
         self._jobs = job_names(view, {row.job for row in rows})
         self._parents = _parents(view, {row.parent for row in rows if row.parent is not None})
         self._book = FacetBook(view, self._wanted(rows))
-        self._begun = _begun_below(view, rows)
+        ended = [row.id for row in rows if only_ended(row.started_at, row.ended_at)]
+        self._begun = begun_below(view, ended) if begun is None else begun
         self._implied = _implied_inputs(view, [row for row in rows if row.args is not None])
 
     def _wanted(self, rows: list[AnyRun]) -> Iterator[Wanted]:
@@ -136,13 +138,19 @@ def _duration(started_at: int | None, ended_at: int | None) -> int | None:
     return None if started_at is None or ended_at is None else (ended_at - started_at) // 1000
 
 
-def _begun_below(view: StoreView, rows: list[AnyRun]) -> dict[int, int]:
+def only_ended(started_at: int | None, ended_at: int | None) -> bool:
+    """Whether a run may have reported only its end: it began with the first of its children."""
+    return started_at is not None and started_at == ended_at
+
+
+def begun_below(view: StoreView, ended: list[int]) -> dict[int, int]:
     """When the first child began, of runs that reported only their end."""
-    ends = [row.id for row in rows if row.started_at is not None and row.started_at == row.ended_at]
+    if not ended:
+        return {}
     own, params = view.scope.has_job("job")
     found = view.session.all(
         "SELECT parent, min(started_at) FROM run "
-        f"WHERE parent = ANY(?){own} GROUP BY parent", ends, *params,
+        f"WHERE parent = ANY(?){own} GROUP BY parent", ended, *params,
     )  # fmt: skip
     return {parent: begun for parent, begun in found if begun is not None}
 
