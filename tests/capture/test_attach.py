@@ -341,6 +341,37 @@ def test_table_is_one_dataset_by_stream_and_by_batch(
     assert progress["sources"][0]["endOffset"] == {"logOffset": 0}
 
 
+def test_commit_that_a_query_repeats_is_not_its_own(
+    spark: SparkSession, captured: Receiver, arriving: DataFrame, tmp_path: Path
+) -> None:
+    spark.sql("create table ice.db.repeated (id int) using iceberg")
+
+    def run_query() -> list[tuple[str, bool]]:
+        """Each commit that one start of the query tells of, and whether it was made before."""
+        query = (
+            arriving.select("id")
+            .writeStream.queryName("repeating")
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .trigger(availableNow=True)
+            .toTable("ice.db.repeated")
+        )
+        query.awaitTermination()
+
+        def told() -> list[Any]:
+            return [one for one in captured.events if one["run"]["runId"] == str(query.runId)]
+
+        captured.wait_for(lambda _: told() and told()[-1]["eventType"] == "COMPLETE")
+        facets = [one["run"]["facets"].get("headwater_progress", {}) for one in told()]
+        commits = [commit for facet in facets for commit in facet.get("commits", ())]
+        return [(one["snapshot"], one.get("recovered", False)) for one in commits]
+
+    ((snapshot, is_repeated),) = run_query()
+    assert not is_repeated
+    for name in ("0", ".0.crc"):  # as when the driver is killed before Spark has noted the commit
+        (tmp_path / "checkpoint/commits" / name).unlink()
+    assert run_query() == [(snapshot, True)]
+
+
 def test_table_that_cannot_be_read_stops_no_heartbeat(
     spark: SparkSession, captured: Receiver, arriving: DataFrame, tmp_path: Path
 ) -> None:
@@ -501,6 +532,19 @@ def test_part_of_an_application_is_a_job_of_its_own(
     captured.wait_for(lambda r: any(e["job"]["name"].endswith("whole") for e in r.events))
     last = next(e for e in captured.events if e["job"]["name"].endswith("whole"))
     assert last["run"]["facets"]["parent"]["job"]["name"] == "capture_tests"
+
+
+def test_session_made_in_a_part_belongs_to_it(
+    spark: SparkSession, captured: Receiver, tmp_path: Path
+) -> None:
+    capture = headwater.attach(spark)
+    assert isinstance(capture, Capture)
+    with capture.part("inner") as session:
+        made = session.newSession()
+        made.newSession().table("orders").select("item").write.parquet(str(tmp_path / "made"))
+    captured.wait_for(lambda r: any(str(tmp_path / "made") in str(e["outputs"]) for e in r.events))
+    last = [e for e in captured.events if str(tmp_path / "made") in str(e["outputs"])][-1]
+    assert last["run"]["facets"]["parent"]["job"]["name"] == "inner"
 
 
 def test_attaching_twice_is_attaching_once(spark: SparkSession, captured: Receiver) -> None:

@@ -18,7 +18,7 @@ from capture.processes import python, running
 from capture.receiver import Receiver
 from capture.waiting import until
 from headwater.stack import Settings, spark_jars
-from pipeline.process import free_port
+from ports import free_port
 
 Columns = dict[str, set[tuple[str, str]]]
 ICEBERG, DELTA = "org.apache.iceberg.spark", "io.delta.sql.DeltaSparkSessionExtension"

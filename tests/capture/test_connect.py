@@ -15,12 +15,13 @@ from capture.kinds import Check, runs
 from capture.processes import APPS, python, running
 from capture.receiver import Receiver
 from capture.waiting import until
-from cli.lab import free_port
 from headwater.capture.connect.commands import batch_of, stream_of
 from headwater.cli.submit import conf_options
+from ports import free_port
 
 CONNECT = {
     "Spark Connect in one process: `df.write` to files": "/totals",
+    "Spark Connect in one process: `localCheckpoint()`": "/cut",
     "Spark Connect in one process: `INSERT INTO`": "/doubled",
     "Spark Connect in one process: a write that fails": "/failed",
     "Spark Connect in one process: streaming query": "/through",
@@ -169,6 +170,9 @@ def test_client_is_told_of_from_its_beginning_to_its_end(
     assert "price" in {one["field"] for one in columns["sum(price)"]["inputFields"]}
     first, *_ = runs(inside.events, f"{tmp_path.name}/totals")
     kind("Spark Connect, server under `headwater submit`: `df.write`", first)
+    inside.wait_for(lambda found: bool(runs(found.events, f"{tmp_path.name}/cut")))
+    cut, *_ = runs(inside.events, f"{tmp_path.name}/cut")
+    kind("Spark Connect, server under `headwater submit`: `localCheckpoint()`", cut)
     through = runs(inside.events, f"{tmp_path.name}/through")
     kind("Spark Connect, server under `headwater submit`: streaming query", *through)
 

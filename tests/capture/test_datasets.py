@@ -12,7 +12,7 @@ from headwater.capture.datasets.naming import Dataset, Symlink
 from headwater.capture.datasets.registries import Registries
 from headwater.capture.plan import analyze
 from headwater.capture.spark.catalogs import Catalogs
-from headwater.capture.spark.extract import Described, record_columns
+from headwater.capture.spark.described import Described, record_columns
 from headwater.capture.spark.leaves import Leaves
 
 SERVERS = {"kafka.bootstrap.servers": "broker:9092,other:9092"}
@@ -147,8 +147,7 @@ def test_record_on_its_way_into_a_topic_is_its_fields(spark: SparkSession) -> No
         ("orders", "price"),
         ("orders", "supplier"),
     }
-    fields = described.inputs()[0]["facets"]["schema"]["fields"]
-    assert [field["name"] for field in fields] == ["price", "supplier"]
+    assert "schema" not in described.inputs()[0]["facets"]  # another query decodes other fields
 
 
 def test_topics_that_rows_name_are_read_from_the_plan(spark: SparkSession) -> None:

@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from msgspec.structs import replace
+
 from capture.receiver import Receiver
+from capture.waiting import until
 from headwater.capture.emitter import Emitter
 from headwater.capture.events import Event, JobName, Moment, RunName, run_event
 from headwater.capture.settings import Settings
@@ -46,6 +50,29 @@ def test_backend_that_answers_500_gets_everything_later(tmp_path: Path, receiver
     receiver.wait_for(lambda r: len(r.events) == 5)
     emitter.close()
     assert numbers(receiver) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("is_variable", [False, True])
+@pytest.mark.parametrize("url", ["garbage", "http://", "localhost:5000", "http://[::1", "ftp://x"])
+def test_url_that_is_none_is_reported_in_one_line(
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    url: str,
+    is_variable: bool,
+) -> None:
+    chosen = settings(tmp_path, url)
+    if is_variable:
+        monkeypatch.setenv("OPENLINEAGE_URL", url)
+        chosen = replace(chosen, url=None)
+    emitter = Emitter(chosen)
+    emitter.emit(numbered(Moment.START, 0))
+    until(lambda: caplog.messages, 30)
+    emitter.close(0.5)
+    (message,) = (m for m in caplog.messages if m.startswith("headwater"))
+    assert "events wait on disk" in message
+    assert "\n" not in message
+    assert list((tmp_path / "spool").rglob("*.json"))
 
 
 def test_backend_that_is_down_and_comes_back(tmp_path: Path) -> None:

@@ -92,6 +92,17 @@ def test_folders_of_days_are_one_dataset(
     kind("Files in folders of days (`raw/dt=…`)", some, some="out")
 
 
+def test_rdds_in_folders_of_days_are_one_job_that_writes_one_dataset(
+    captured: Receiver, spark: SparkSession, tmp_path: Path
+) -> None:
+    places = ("dt=2026-01-01", "dt=2026-01-02", "2026/01/03", "20260104T0500Z")
+    for place in places:
+        spark.table("kinds_a").rdd.map(str).saveAsTextFile(f"{tmp_path}/txt/{place}")
+    jobs = {run[-1]["job"]["name"] for run in writes(captured, "/txt", count=len(places))}
+    assert len(jobs) == 1
+    assert all("2026" not in name for name in jobs)
+
+
 def test_a_query_by_jdbc_reads_its_tables(
     captured: Receiver, spark: SparkSession, tmp_path: Path, kind: Check
 ) -> None:

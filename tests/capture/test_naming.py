@@ -29,6 +29,23 @@ def test_files_are_named_by_their_place(uri: str, namespace: str, name: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("pattern", "namespace", "name"),
+    [
+        ("s3a://bucket/*", "s3://bucket", "/"),
+        ("s3a://bucket/raw/day=*/hour=?", "s3://bucket", "raw"),
+        ("hdfs://[::1]:9000/raw/[ab]/x", "hdfs://[::1]:9000", "/raw"),
+        ("file:/raw/{a,b}", "file", "/raw"),
+        ("/raw/day*", "file", "/raw"),
+        ("/raw", "file", "/raw"),
+    ],
+)
+def test_files_of_a_pattern_are_named_by_their_folder(
+    pattern: str, namespace: str, name: str
+) -> None:
+    assert naming.matching(pattern).key == (namespace, name)
+
+
+@pytest.mark.parametrize(
     ("servers", "namespace"),
     [
         ("broker:9092", "kafka://broker:9092"),

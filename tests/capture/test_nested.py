@@ -10,7 +10,7 @@ from headwater.capture.datasets.naming import Dataset
 from headwater.capture.plan import analyze
 from headwater.capture.plan.nested import MOST_INSIDE, MOST_PICKED
 from headwater.capture.plan.sources import Field
-from headwater.capture.spark.extract import Described
+from headwater.capture.spark.described import Described
 
 Edges = dict[str, set[tuple[str, str]]]
 

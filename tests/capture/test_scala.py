@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from capture.kinds import Check, runs
+from capture.kinds import Check, Event, runs
 from capture.processes import running
 from capture.receiver import Receiver
 from capture.scala import jar_of_scala
@@ -25,6 +25,11 @@ ROWS = {
     "Scala application: `Dataset.write`": "/orders",
     "Scala application: a Scala function in `Dataset.map`": "/doubled",
     "Scala application: `Dataset.filter` and columns": "/totals",
+    "Scala application: `localCheckpoint()`": "/cut",
+    "Scala application: a checkpoint of a checkpoint": "/twice",
+    "Scala application: `localCheckpoint(eager = false)`": "/later",
+    "Scala application: `createDataFrame(df.rdd, …)`": "/again",
+    "Scala application: `sc.textFile(…).toDF()`": "/lines",
 }
 
 
@@ -40,6 +45,9 @@ def test_scala_application_is_captured(tmp_path: Path, receiver: Receiver, kind:
         kind(words, run)
         assert run[0]["run"]["facets"]["parent"]["job"]["name"] == "words"
     assert receiver.types("words") == ["START", "COMPLETE"]
+    assert [note["kind"] for note in _notes(receiver, "/later")] == ["unknown"]
+    assert {note["kind"] for note in _notes(receiver, "/again")} == {"opaque", "unknown"}
+    assert {note["kind"] for note in _notes(receiver, "/lines")} == {"opaque"}
     for loader in ("none", "system", "own"):
         assert (tmp_path / f"loader_{loader}" / "_SUCCESS").exists(), app.text()
         (run,) = runs(receiver.events, f"/loader_{loader}")
@@ -47,3 +55,10 @@ def test_scala_application_is_captured(tmp_path: Path, receiver: Receiver, kind:
             "START",
             "COMPLETE",
         ]
+
+
+def _notes(receiver: Receiver, output: str) -> list[Event]:
+    """What a run says that could not be seen into."""
+    (run,) = runs(receiver.events, output)
+    notes: list[Event] = run[-1]["run"]["facets"]["headwater_capture"]["notes"]
+    return notes

@@ -162,6 +162,33 @@ def failing(spark: SparkSession, out: Out) -> None:
         broken.write.parquet(out.folder)
 
 
+@kind("A write that cannot be planned")
+def unplanned(spark: SparkSession, out: Out) -> None:
+    last = spark.table("ice.kinds.b.snapshots").first()
+    assert last is not None
+    since = spark.read.format("iceberg").option("start-snapshot-id", last["snapshot_id"])
+    with pytest.raises(PySparkException):
+        since.load("ice.kinds.b").write.parquet(out.folder)
+
+
+@kind("SQL: `CREATE TABLE … AS SELECT` that fails")
+def failing_table(spark: SparkSession, out: Out) -> None:
+    with pytest.raises(PySparkException):
+        spark.sql(
+            f"CREATE TABLE {out.name} USING parquet AS SELECT raise_error(v) AS v FROM kinds_a"
+        )
+
+
+@kind("`rdd.saveAsTextFile` into folders of days (`out/dt=…`)")
+def days_of_text(spark: SparkSession, out: Out) -> None:
+    spark.table("kinds_a").rdd.map(str).saveAsTextFile(f"{out.folder}/dt=2026-01-01")
+
+
+@kind("Iceberg: a metadata table (`t.snapshots`)")
+def metadata_table(spark: SparkSession, out: Out) -> None:
+    spark.table("ice.kinds.b.snapshots").select("snapshot_id").write.parquet(out.folder)
+
+
 @kind("A write right after one that failed")
 def after_a_failure(spark: SparkSession, out: Out) -> None:
     failing(spark, Out(f"{out.name}_not", out.home))
@@ -218,6 +245,56 @@ def by_pandas(spark: SparkSession, out: Out) -> None:
     spark.createDataFrame(frame[frame["id"] > 1]).write.parquet(out.folder)
 
 
+def _words(out: Out) -> str:
+    """A folder of text files."""
+    (out.home / "words").mkdir()
+    (out.home / "words" / "a.txt").write_text("1,b\n2,c\n")
+    return str(out.home / "words")
+
+
+@kind("`sc.textFile(…).toDF()`")
+def text_files(spark: SparkSession, out: Out) -> None:
+    lines = spark.sparkContext.textFile(_words(out)).map(lambda line: line.split(","))
+    lines.toDF(["id", "v"]).write.parquet(out.folder)
+
+
+@kind("`sc.wholeTextFiles(…).toDF()`")
+def whole_text_files(spark: SparkSession, out: Out) -> None:
+    spark.sparkContext.wholeTextFiles(_words(out)).toDF(["id", "v"]).write.parquet(out.folder)
+
+
+@kind("`sc.binaryFiles(…).toDF()`")
+def binary_files(spark: SparkSession, out: Out) -> None:
+    spark.sparkContext.binaryFiles(_words(out)).toDF(["id", "v"]).write.parquet(out.folder)
+
+
+@kind("`sc.sequenceFile(…).toDF()`")
+def sequence_files(spark: SparkSession, out: Out) -> None:
+    place = str(out.home / "words")
+    spark.sparkContext.parallelize([(1, "b")]).saveAsSequenceFile(place)
+    spark.sparkContext.sequenceFile(place).toDF(["id", "v"]).write.parquet(out.folder)
+
+
+@kind("`sc.pickleFile(…).toDF()`")
+def pickle_files(spark: SparkSession, out: Out) -> None:
+    place = str(out.home / "words")
+    spark.sparkContext.parallelize([(1, "b")]).saveAsPickleFile(place)
+    spark.sparkContext.pickleFile(place).toDF(["id", "v"]).write.parquet(out.folder)
+
+
+@kind("`spark.read.csv(sc.textFile(…))`")
+def lines_as_csv(spark: SparkSession, out: Out) -> None:
+    lines: Any = spark.sparkContext.textFile(_words(out))
+    spark.read.csv(lines, "id INT, v STRING").write.parquet(out.folder)
+
+
+@kind("`sc.textFile(…).toDF()` joined with a table")
+def text_files_and_a_table(spark: SparkSession, out: Out) -> None:
+    lines = spark.sparkContext.textFile(_words(out)).map(lambda line: (int(line[0]), line))
+    joined = lines.toDF("id INT, line STRING").join(spark.table("kinds_a"), "id")
+    joined.select("id", "v").write.parquet(out.folder)
+
+
 @kind("pandas API on Spark")
 def by_pandas_api(spark: SparkSession, out: Out) -> None:
     spark.table("kinds_a").pandas_api().to_parquet(out.folder)
@@ -269,3 +346,50 @@ def stream_by_function(spark: SparkSession, out: Out) -> None:
         batch.write.mode("append").parquet(out.folder)
 
     _stream(spark, out).foreachBatch(write).start().awaitTermination()
+
+
+@kind("Streaming query joined with a checkpointed frame")
+def stream_and_checkpoint(spark: SparkSession, out: Out) -> None:
+    known = spark.table("ice.kinds.b").filter("id > 0").localCheckpoint()
+    arriving = spark.readStream.table("kinds_a").join(known, "id")
+    writer = arriving.select("id", known.v).writeStream.queryName(out.name)
+    writer = writer.option("checkpointLocation", f"{out.home}/checkpoint")
+    query = writer.trigger(availableNow=True).format("parquet").start(out.folder)
+    query.awaitTermination()
+
+
+Write = Callable[[DataFrame, SparkSession, str], object]
+_BATCH_WRITES: dict[str, Write] = {
+    "a checkpoint": lambda batch, _, place: (
+        batch.filter("id > 0").localCheckpoint().write.mode("append").parquet(place)
+    ),
+    "`createDataFrame(df.toPandas())`": lambda batch, spark, place: (
+        spark.createDataFrame(batch.toPandas()).write.mode("append").parquet(place)
+    ),
+    "`createDataFrame(df.rdd…)`": lambda batch, spark, place: (
+        spark.createDataFrame(batch.rdd.map(lambda row: row), batch.schema)
+        .write.mode("append")
+        .parquet(place)
+    ),
+    "`rdd.saveAsTextFile`": lambda batch, _, place: batch.rdd.map(str).saveAsTextFile(place),
+    "a join with itself": lambda batch, _, place: (
+        batch.alias("a")
+        .join(batch.alias("b"), "id")
+        .selectExpr("id", "b.v")
+        .write.mode("append")
+        .parquet(place)
+    ),
+}
+
+
+def _batch_write(words: str, write: Write) -> None:
+    def act(spark: SparkSession, out: Out) -> None:
+        _stream(spark, out).foreachBatch(
+            lambda batch, _: write(batch, batch.sparkSession, out.folder)
+        ).start().awaitTermination()
+
+    kind(f"Streaming query with `foreachBatch`: {words}")(act)
+
+
+for _way, _write in _BATCH_WRITES.items():
+    _batch_write(_way, _write)

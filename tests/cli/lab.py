@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 import httpx
 
 from headwater.cli.main import main
+from ports import free_port
 
 KAFKA, LAKE = "kafka://broker:9092", "s3://warehouse"
 Event = dict[str, Any]
@@ -78,14 +78,6 @@ def run_headwater(*args: str, **env: str) -> Done:
     return Done(done.returncode, done.stdout, done.stderr)
 
 
-def free_port() -> int:
-    """A port that nothing listens on."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
-
-
 @contextmanager
 def running_lab(folder: Path, **variables: str) -> Iterator[Lab]:
     """A server that runs, and was told nothing yet."""
@@ -131,12 +123,15 @@ def dataset(namespace: str, name: str, fields: str = "", **facets: Any) -> Event
 
 
 def step(place: str, name: str, column: str, *kinds: str, text: str = "") -> Event:
-    """An input column with transformations written as `DIRECT/IDENTITY`."""
+    """An input column with transformations written as `DIRECT/IDENTITY`, or `…/by what`."""
     told = [
-        {"type": kind, "subtype": subtype, "description": text if kind == "DIRECT" else ""}
-        for kind, subtype in (both.split("/") for both in kinds)
+        {"type": kind, "subtype": subtype, "description": text if kind == "DIRECT" else "".join(by)}
+        for kind, subtype, *by in (one.split("/") for one in kinds)
     ]
     return {"namespace": place, "name": name, "field": column, "transformations": told}
+
+
+GROUPED = ("INDIRECT/GROUP_BY/supplier", "INDIRECT/GROUP_BY/upper(supplier)")
 
 
 def columns(**fields: list[Event]) -> Event:
@@ -193,7 +188,7 @@ def pipeline() -> list[Event]:
             supplier=[step(LAKE, "default/orders", "supplier", "DIRECT/IDENTITY")],
             revenue=[
                 step(LAKE, "default/orders", "price", "DIRECT/AGGREGATION"),
-                step(LAKE, "default/orders", "supplier", "INDIRECT/GROUP_BY"),
+                step(LAKE, "default/orders", "supplier", *GROUPED),
             ],
         ),
     )

@@ -17,8 +17,9 @@ import httpx
 import pytest
 from typer.main import get_command
 
-from cli.lab import Lab, free_port, run_headwater
+from cli.lab import Lab, run_headwater
 from headwater.cli.main import app, main
+from ports import free_port
 
 
 def test_version_is_one_line_on_stdout() -> None:

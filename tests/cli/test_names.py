@@ -22,7 +22,7 @@ HOSTILE = [
 ]  # fmt: skip
 ODD = [
     "a.b/c", "x 50%", "it's", 'a"\\b', "--help", "a#b?x=1&y", "[b]x[/b]", "job:lab:x",
-    "topic:orders", "..", "ünï",
+    "topic:orders", "...", "ünï",
 ]  # fmt: skip
 NAMES = [*HOSTILE, *ODD]
 

@@ -60,17 +60,46 @@ def test_a_program_reads_the_same(stream: Lab) -> None:
     assert sink["outputs"][0]["snapshots"] == ["100"]
 
 
+def test_a_short_name_means_the_topic(stream: Lab) -> None:
+    assert stream.json("reached", "orders", "--offsets", "10") == stream.json(
+        "reached", "topic:orders", "--offsets", "10"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--app", "nowhere.py"], "it is not a file"),
+        (["--app", "a.py", "--sql", "SELECT 1"], "--app and --sql cannot be combined"),
+        (["--time-zone", "Europe/Berlin"], "--time-zone has no effect without"),
+        (["--sql", "SELECT 1", "--time-zone", "Berlin"], "--time-zone Berlin is no time zone"),
+        (["--sql", "SELECT 1", "--time-zone", "../x"], "--time-zone ../x is no time zone"),
+    ],
+)
+@pytest.mark.parametrize("command", [("why", "a.b", "true"), ("reached", "orders", "--offsets=1")])
+def test_wrong_options_are_told_before_spark_starts(
+    stream: Lab, command: tuple[str, ...], options: list[str], told: str
+) -> None:
+    done = stream.ask(*command, *options)
+    assert (done.returncode == 0, done.stdout) == (False, "")
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_records_that_nobody_read_are_said_to_be_unread(stream: Lab) -> None:
     done = stream.ask("reached", "topic:orders", "--offsets", "90-99")
     assert (done.returncode, done.stdout) == (0, "")
     assert "no job has reported" in done.stderr
-    assert "the partition has been read up to offset 90" in done.stderr
+    assert "the partition has been read up to offset 89" in done.stderr
+    done = stream.ask("reached", "topic:orders", "--offsets", "0-99")
+    assert (done.returncode, "sink" in done.stdout) == (0, True)
+    assert "the partition has been read up to offset 89" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("topic", "partition", "told"),
     [
-        ("topic:orders", "7", "Partition '7 of orders (runs have read 0)' not found"),
+        ("topic:orders", "7", "Partition '7' not found: runs have read 0 of orders"),
         ("topic:orders", "99999999999", "partition"),
         (f"dataset:{LAKE}:default/orders", "0", "default/orders is not a topic"),
         ("table:default/orders", "0", "default/orders"),

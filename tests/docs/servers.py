@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from pathlib import Path
 import httpx
 
 from docs.shell import environment
+from ports import free_port
 
 _PATIENCE_S = 240.0  # seconds for a start on a busy machine
 _PORT = re.compile(r"--port (\d+)")
@@ -54,14 +54,6 @@ class Servers:
             os.killpg(process.pid, signal.SIGINT)
         for process in self._running:
             process.wait(_PATIENCE_S)
-
-
-def free_port() -> int:
-    """A port that nothing listens on."""
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        port: int = listening.getsockname()[1]
-        return port
 
 
 def _is_ready(port: int) -> bool:

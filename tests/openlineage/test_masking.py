@@ -63,7 +63,8 @@ def test_what_is_marked_is_masked_and_nothing_else(marked: str) -> None:
         "basic.auth.user.info", "connectionString", "session_id", "Set-Cookie", "MYSQL_PWD",
         "fs.azure.account.key.a.dfs.core.windows.net", "fs.azure.sas.c.a.blob.core.windows.net",
         "spark.hadoop.fs.s3a.secret.key", "ssl.keystore.key", "SharedAccessKey", "webhook_url",
-        "SCHEMA_REGISTRY_AUTH", "access_key_id", "userpass", "encryption.key", "otp", "jwt",
+        "SCHEMA_REGISTRY_AUTH", "access_key_id", "userpass", "encryption.key", "otp", "jwt", "pw",
+        "user_pw",
     ],
 )  # fmt: skip
 def test_names_of_secrets(key: str) -> None:
@@ -120,6 +121,17 @@ def test_names_of_other_things(key: str) -> None:
         ({"schema": {"password": "x"}}, {"schema": {"password": MASK}}),
         ({"columnLineage": {"fields": {"a": {"description": "aes_encrypt(a, 'k1')"}}}},
          {"columnLineage": {"fields": {"a": {"description": f"aes_encrypt(a, '{MASK}')"}}}}),
+        (["--password", "x y"], ["--password", MASK]),
+        (["run", "--token", "x", "--conf", "a b"], ["run", "--token", MASK, "--conf", "a b"]),
+        (["--password", "--verbose"], ["--password", "--verbose"]),
+        (["mysql", "-u", "root", "-phunter2"], ["mysql", "-u", "root", f"-p{MASK}"]),
+        (["curl", "-u", "bob:hunter2", "http://h"], ["curl", "-u", f"bob:{MASK}", "http://h"]),
+        (["--conf", '{"password": "x"}'], ["--conf", f'{{"password": "{MASK}"}}']),
+        (["-", "a", "b"], ["-", "a", "b"]),
+        (["--token-file", "x", "--name", "y"], ["--token-file", "x", "--name", "y"]),
+        ({"Name": "password", "Value": "x"}, {"Name": "password", "Value": MASK}),
+        ({"KEY": "DB_PASSWORD", "VALUE": "x"}, {"KEY": "DB_PASSWORD", "VALUE": MASK}),
+        ({"password=hunter2": None, "a=b": 2}, {f"password={MASK}": None, "a=b": 2}),
         ({"my_pin": "1234", "pin": "1"}, {"my_pin": MASK, "pin": "1"}),
     ],
 )  # fmt: skip

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.openlineage import times
-from headwater.openlineage.times import parse_moment
+from headwater.openlineage.times import format_moment, parse_moment
 
 _TIMES = st.datetimes(timezones=st.none())
 _DIGITS = st.sampled_from(["seconds", "milliseconds", "microseconds"])
@@ -48,6 +48,11 @@ def test_both_ways_refuse_the_same(text: str) -> None:
         expected = None
     found = times._parse_plain(text)
     assert found in (None, expected)
+
+
+@given(st.integers(times._FIRST, times._LAST))
+def test_a_moment_that_is_written_can_be_read(moment: int) -> None:
+    assert parse_moment(format_moment(moment)) == moment
 
 
 def test_a_plain_time_goes_the_short_way() -> None:

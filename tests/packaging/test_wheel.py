@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -10,6 +9,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+
+from ports import free_port
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -19,10 +20,12 @@ MOST_MEGABYTES = 45
 
 
 class Environment:
-    """A virtual environment of its own, outside of which nothing is seen."""
+    """A virtual environment of its own, outside of which nothing is seen: no server either."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.folder, nobody = folder, f"http://127.0.0.1:{free_port()}"
+        self._own = {"HEADWATER_SERVER": nobody, "HEADWATER_WORKER": nobody,
+                     "HEADWATER_HOME": str(folder.parent / "home")}  # fmt: skip
         self._run(BIN / "uv", "venv", "--quiet", "--python", sys.executable, folder)
 
     def install(self, what: str) -> None:
@@ -44,7 +47,8 @@ class Environment:
         return found
 
     def _run(self, *command: str | Path, check: bool = True) -> "subprocess.CompletedProcess[str]":
-        environ = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL"))}
+        foreign = ("PYTHON", "VIRTUAL", "HEADWATER", "OPENLINEAGE")
+        environ = {k: v for k, v in os.environ.items() if not k.startswith(foreign)}
         done = subprocess.run(
             [str(part) for part in command],
             capture_output=True,
@@ -52,7 +56,7 @@ class Environment:
             timeout=300,
             check=False,
             cwd=self.folder.parent,
-            env=environ,
+            env=environ | self._own,
         )
         assert not check or done.returncode == 0, done.stderr
         return done
@@ -180,9 +184,7 @@ def test_listener_and_capture_without_spark_say_what_to_install(environment: Env
 def test_server_of_the_wheel_serves_its_page_and_its_api(wheel: Path, tmp_path: Path) -> None:
     environment = Environment(tmp_path / "venv")
     environment.install(f"{wheel}[server]")
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port = one.getsockname()[1]
+    port = free_port()
     server = subprocess.Popen(
         [environment.folder / "bin" / "headwater", "server", "--port", str(port)], cwd=tmp_path
     )

@@ -31,7 +31,16 @@ DAILY = (WAREHOUSE, "warehouse/default/supplier_stats")
 PLACES = {"orders": ORDERS, "stats": STATS, "table": TABLE}
 
 IDENTITY, CAST, SUM = "IDENTITY", "TRANSFORMATION", "AGGREGATION"
-_FORMULAS = {CAST: "cast({} AS decimal(10,2))", SUM: "sum({})"}
+_FORMULAS = {
+    ("orders", "price", CAST): "cast(price AS decimal(10,2))",
+    ("orders", "supplier", CAST): "currency_of(supplier)",
+    ("orders", "bid_time", CAST): "window(bid_time, 5 seconds)",
+    ("orders", "price", SUM): "sum(price)",
+    ("orders", "order_id", SUM): "count(order_id)",
+    ("table", "bid_time", CAST): "date_trunc('hour', bid_time)",
+    ("table", "price", SUM): "sum(price)",
+    ("table", "order_id", SUM): "count(order_id)",
+}
 GROUP, WINDOW, FILTER = "GROUP_BY", "WINDOW", "FILTER"
 INDIRECT = {GROUP, WINDOW, FILTER, "SORT", "JOIN", "CONDITIONAL"}
 
@@ -103,7 +112,7 @@ def _inputs(given: list[tuple[str, str, str]]) -> list[Event]:
     found: dict[tuple[str, str], list[Event]] = {}
     for source, field, effect in given:
         kind = "INDIRECT" if effect in INDIRECT else "DIRECT"
-        formula = _FORMULAS.get(effect, "").format(field)
+        formula = _FORMULAS.get((source, field, effect), "")
         step = {"type": kind, "subtype": effect, "description": formula, "masking": False}
         found.setdefault((source, field), []).append(step)
     return [

@@ -8,7 +8,7 @@ import psutil
 import pyspark
 
 import jvm
-from pipeline.process import free_port
+from ports import free_port
 from stack.platform import Platform
 
 _CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"

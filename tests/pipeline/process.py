@@ -4,7 +4,6 @@ import json
 import os
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ import httpx
 import psutil
 
 import jvm
+from ports import free_port
 from stack.platform import Platform, eventually
 
 _SUBMIT = "--driver-memory 1g"
@@ -124,9 +124,3 @@ class WorkerProcess:
             return self.ask("GET", "/").status_code == 200
         except httpx.HTTPError:
             return False
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])

@@ -4,7 +4,7 @@ import contextlib
 import socket
 import threading
 
-from pipeline.process import free_port
+from ports import free_port
 
 
 class Door:

@@ -6,6 +6,7 @@ compared with them, snapshot by snapshot.
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -108,15 +109,36 @@ def test_the_offsets_of_every_snapshot_are_those_of_its_rows(
     store = f"sqlite:///{tmp_path}/lineage.db"
     with ServerProcess(store, tmp_path / "server.log") as server:
         with driver(platform, server, tmp_path) as first:
+            feed_until(_COMMITS - 2, first)
+            server.end()
             feed_until(_COMMITS, first)
+            eventually(lambda: _latest(tmp_path, "commits") == _latest(tmp_path, "offsets"), 60)
+        _lose_last_words(tmp_path)
+        server.start()
         with driver(platform, server, tmp_path) as second:
             feed_until(2 * _COMMITS, second)
         with driver(platform, server, tmp_path, "once") as third:
             assert third.wait(180) == 0
-        _compare(spark, server, tmp_path)
+        _compare(spark, server, tmp_path, f"dataset:kafka://{bootstrap}:numbers")
 
 
-def _compare(spark: SparkSession, server: ServerProcess, folder: Path) -> None:
+def _lose_last_words(folder: Path) -> None:
+    """Leave a folder as a driver does that was killed after its table knew of a micro-batch.
+
+    Neither Spark nor the server knows of it: it is run again.
+    """
+    shutil.rmtree(folder / "spool")
+    last = _latest(folder, "commits")
+    for name in (f"{last}", f".{last}.crc"):
+        (folder / "checkpoint/commits" / name).unlink()
+
+
+def _latest(folder: Path, log: str) -> int:
+    """The latest micro-batch in one of the logs of a checkpoint."""
+    return max(int(path.name) for path in (folder / "checkpoint" / log).glob("[0-9]*"))
+
+
+def _compare(spark: SparkSession, server: ServerProcess, folder: Path, topic: str) -> None:
     conf = "spark.sql.catalog.kept"
     spark.conf.set(conf, "org.apache.iceberg.spark.SparkCatalog")
     spark.conf.set(f"{conf}.type", "hadoop")
@@ -134,3 +156,28 @@ def _compare(spark: SparkSession, server: ServerProcess, folder: Path) -> None:
     path = f"/namespaces/{space}/datasets/{name}/snapshots"
     told = {id_: server.api.get(f"{path}/{id_}/offsets")["offsets"] for id_ in expected}
     assert told == {id_: {"numbers": parts} for id_, parts in expected.items()}
+    drivers = _drivers(spark)
+    runs = set()
+    for id_, parts in expected.items():
+        (write,) = server.api.get(
+            "/why", nodeId=f"dataset:file:{folder}/warehouse/db/records", snapshot=id_
+        )["writes"]
+        assert (write["exact"], write["offsets"]) == (True, told[id_])
+        runs.add((drivers[id_], write["runId"]))
+        for part, span in parts.items():
+            asked = {"firstOffset": span["from"], "lastOffset": span["to"] - 1}
+            found = server.api.get("/reached", nodeId=topic, partition=part, **asked)
+            (job,) = found["jobs"]
+            assert (job["exact"], job["outputs"][0]["snapshots"]) == (True, [id_])
+            (run,) = job["runs"]  # and not those that repeat its commits
+            runs.add((drivers[id_], run["runId"]))
+    applications, told_runs = ({*side} for side in zip(*runs, strict=True))
+    assert len(runs) == len(applications) == len(told_runs) >= 2  # each driver is one run
+
+
+def _drivers(spark: SparkSession) -> dict[str, str]:
+    """The application that made each snapshot, by the table itself."""
+    rows = spark.sql(
+        "SELECT snapshot_id, summary['spark.app.id'] FROM kept.db.records.snapshots"
+    ).collect()
+    return {str(snapshot): application for snapshot, application in rows}

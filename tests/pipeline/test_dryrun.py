@@ -1,12 +1,13 @@
 """Applications that run without their effects."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
-from headwater.dryrun import StreamRead, run_application, run_sql
+from headwater.dryrun import Planned, StreamRead, run, run_application, run_sql
 from headwater.errors import DryRunFailed
 
 APP = """
@@ -207,20 +208,90 @@ def test_what_an_application_may_know_beside_its_plan_is_noted(
     assert planned.doubts
 
 
-def test_an_application_ends_at_the_write_that_is_wanted(
-    spark: SparkSession, tmp_path: Path
+_WRITES = """
+import threading
+import time
+
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+
+
+def write(number):
+    spark.range(number).writeTo("one").append()
+"""
+
+
+def _wanted(spark: SparkSession, app: Path, text: str) -> list[Planned]:
+    app.write_text(f"{_WRITES}\n{text}\n")
+    found = run_application(spark, app, wanted=lambda planned: planned.target == "one")
+    assert {one.target for one in found} == {"one"}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("write(3)\nspark.range(3).count()\nwrite(4)", 2),
+        ("write(3)\ntime.sleep(10_000)\nwrite(4)", 2),
+        ("write(3)\nthreading.Event().wait()\nwrite(4)", 2),
+        ("while True:\n    write(3)\n    time.sleep(10_000)", 3),
+        ("write(3)\ntry:\n    raise ValueError\nexcept Exception:\n    write(4)", 2),
+    ],
+)
+def test_all_writes_into_a_table_are_found(
+    spark: SparkSession, tmp_path: Path, text: str, count: int
+) -> None:
+    found = _wanted(spark, tmp_path / "app.py", text)
+    assert (len(found), {one.doubts for one in found[:1]}) == (count, {()})
+
+
+def test_an_application_that_is_not_seen_to_its_end_may_write_more(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = tmp_path / "app.py"
-    app.write_text(
-        "from pyspark.sql import SparkSession\n"
-        "spark = SparkSession.builder.getOrCreate()\n"
-        "try:\n    spark.range(3).writeTo('one').append()\nexcept Exception:\n    pass\n"
-        "raise ValueError('too far')\n"
-    )
-    found = run_application(spark, app, wanted=lambda planned: planned.target == "one")
-    assert [one.target for one in found] == ["one"]
+    for text in ("write(3)\nraise ValueError('too far')", "write(3)\nraise SystemExit(2)"):
+        (found,) = _wanted(spark, app, text)
+        assert "may write the table again" in found.doubts[-1]
+    app.write_text("raise ValueError('too far')")
     with pytest.raises(DryRunFailed, match="ValueError: too far"):
         run_application(spark, app)
+    monkeypatch.setattr(run, "_LONGEST", 0.5)
+    loop = "    try:\n        spark.range(1)\n    except Exception:\n        pass"
+    (found,) = _wanted(spark, app, f"write(3)\nwhile True:\n{loop}")
+    assert "still running" in found.doubts[-1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MERGE INTO x USING (SELECT 1 AS a) s ON false WHEN NOT MATCHED THEN INSERT *",
+        "UPDATE x SET a = 1",
+        "EXECUTE IMMEDIATE 'INSERT INTO x SELECT 1'",
+        "BEGIN INSERT INTO x SELECT 1; END",
+        "CALL c.system.add_files('x', '`parquet`.`y`')",
+    ],
+)
+def test_what_is_not_executed_may_have_written_rows(spark: SparkSession, text: str) -> None:
+    insert = "INSERT INTO x SELECT 1 AS a"
+    for texts in ((text, insert), (insert, text)):
+        with suppress(DryRunFailed):  # a script has semicolons of its own
+            planned = run_sql(spark, ";".join(texts))
+            assert all(any("not executed" in doubt for doubt in one.doubts) for one in planned)
+
+
+def test_merged_frames_are_no_rows_of_the_table(spark: SparkSession, tmp_path: Path) -> None:
+    merge = "spark.range(1).mergeInto('one', F.expr('false')).whenNotMatched().insertAll().merge()"
+    imports = "from pyspark.sql import functions as F\n"
+    for texts in ((merge, "write(3)"), ("write(3)", merge)):
+        (found,) = _wanted(spark, tmp_path / "app.py", imports + "\n".join(texts))
+        assert any("mergeInto('one')" in doubt for doubt in found.doubts)
+
+
+def test_values_that_variables_took_from_rows_are_doubted(spark: SparkSession) -> None:
+    text = "DECLARE OR REPLACE VARIABLE lo INT; SET VAR lo = (SELECT 1); INSERT INTO x SELECT lo"
+    (found,) = run_sql(spark, text)
+    assert any("looked at rows" in doubt for doubt in found.doubts)
 
 
 def test_statements_are_told_apart_by_their_ends_outside_of_texts(spark: SparkSession) -> None:

@@ -4,11 +4,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from pyspark.sql import SparkSession
 
 import headwater
 from headwater.capture.classic import Capture
 from headwater.cli.why_not import write_outcome
 from headwater.pipeline import kafka
+from headwater.pipeline.failures import without_frames
 from headwater.pipeline.flows import PipelineContext
 from headwater.pipeline.hosting import Task
 from headwater.pipeline.jobs.catalog import job
@@ -85,7 +87,7 @@ def test_a_record_that_makes_the_job_fail_names_the_run_and_its_error(
     traced, record = stuck
     told = _ask(traced, record)
     assert (told.outcome, told.job) == ("failing", "iceberg-ingestion")
-    assert "it has read up to offset 5" in told.reason
+    assert "it has read up to offset 4" in told.reason
     run = traced.client.ask(f"jobs/runs/{told.run_id}")
     assert run["state"] == "FAILED"
     assert f"cannot be decoded at topic {_TOPIC}, partition 0, offset 5" in str(told.error)
@@ -104,3 +106,16 @@ def test_a_record_behind_one_that_makes_the_job_fail_tells_why_it_waits(
     assert "iceberg-ingestion is FAILED; iceberg-ingestion has not got past" in told.reason
     assert "offset 5" in str(told.error)
     assert _ask(traced, Record(_TOPIC, 0, 1)).outcome == "written"
+
+
+def test_an_interrupted_batch_is_told_in_a_text_that_spark_can_match(spark: SparkSession) -> None:
+    """Spark's own pattern overflows the stack of a thread on the frames of a usual error."""
+    frame = "\tat org.apache.hadoop.fs.s3a.S3AUtils.translateException(S3AUtils.java:468)\n"
+    head = "An error occurred while calling o8.save.\n: java.lang.IllegalStateException: no\n"
+    cause = "Caused by: java.io.InterruptedIOException: getFileStatus\n"
+    told = without_frames(f"{head}{frame * 500}{cause}{frame}")
+    assert told.startswith(head + cause)
+    assert len(told.partition("py4j.protocol")[2]) < 200
+    streaming = spark._jvm.org.apache.spark.sql.execution.streaming  # type: ignore[union-attr]
+    pattern = streaming.runtime.StreamExecution.PROXY_ERROR()
+    assert pattern.findFirstIn(f"RuntimeError: {told}").isDefined()

@@ -7,6 +7,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from headwater.capture.spark.streams import NEW_SCHEMA, needs_schema
 from headwater.pipeline.formats import avro, wire
 from headwater.pipeline.kafka import ensure_topics
 from headwater.schemas.registry import Registry, Schema, SchemaId
@@ -67,6 +68,30 @@ def test_every_version_is_read_with_its_own_schema(spark: SparkSession) -> None:
     ]
 
 
+def test_the_plan_in_an_error_is_not_taken_for_a_new_schema() -> None:
+    plan = f"Project [raise_error(concat({NEW_SCHEMA}, cast(conv(hex(value), 16, 10) AS string)))]"
+    assert not needs_schema(f"a record cannot be decoded at topic x, partition 0\n{plan}")
+    assert needs_schema(f"{NEW_SCHEMA}17 at topic x, partition 0\n{plan}")
+
+
+def test_no_beginning_of_a_record_fails_a_query_that_tolerates_bad_ones(
+    spark: SparkSession,
+) -> None:
+    """Every first byte, and every first byte of an id that no schema can have, at each length."""
+    schema = Schema(SchemaId(7), record())
+    heads = [bytes([first, 0, 0, 0, 8]) for first in range(1, 256)]
+    heads += [bytes([0, first, 255, 255, 255]) for first in range(128, 256)]
+    raw = [
+        head[:length] + b"abc" for head in heads for length in range(1, 6) if head[0] or length > 1
+    ]
+    raw += [b"", b"\0", b"\0\0", bytes(4)]
+    frame = spark.createDataFrame([(bytearray(one),) for one in raw], "value binary")
+    value = avro.decode(
+        F.col("value"), [schema], avro.reader_of([schema]), F.raise_error(F.lit("no"))
+    )
+    assert frame.select(value.alias("v")).where(f"v.{wire.MARK} IS NOT NULL").count() == 0
+
+
 def test_a_schema_that_gains_and_loses_a_field_stops_nothing(lab: Lab) -> None:
     registry = Registry(lab.settings.registry)
     ensure_topics(lab.settings.bootstrap, ["things"])
@@ -109,7 +134,8 @@ def test_a_bad_record_fails_its_connector_with_its_place(lab: Lab) -> None:
     lab.hosted.remove(strict)
 
     unknown = b"\x00\x00\x0f\xff\xff" + good[5:]
-    lab.produce("poisoned", [unknown])
+    beyond = b"\x00\xff\xff\xff\x00" + good[5:]  # no id of a schema is that large
+    lab.produce("poisoned", [unknown, beyond])
     letters = {
         "topics.dir": "tolerant",
         "errors.tolerance": "all",
@@ -117,7 +143,7 @@ def test_a_bad_record_fails_its_connector_with_its_place(lab: Lab) -> None:
     }
     lab.start("tolerant", s3("poisoned", **letters))
     # A query that fails and goes on may send a letter again: Kafka's sink is at-least-once.
-    lab.wait(lambda: lab.values("letters") == {b"poison", unknown})
+    lab.wait(lambda: lab.values("letters") == {b"poison", unknown, beyond})
     lab.wait(lambda: _objects(lab, "s3a://made-when-missing/tolerant/poisoned") == 2)
 
 

@@ -1,5 +1,7 @@
 """Rows of tables that other applications write, traced by the plans of these."""
 
+import time
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -19,6 +21,20 @@ from pipeline.tracing import ORDERS, STATS, TOPIC, Traced
 
 TOTALS, SIZES = "traced.default.totals", "traced.default.sizes"
 WINDOWS = "traced.default.windows"
+DAYS, TWICE = "traced.default.days", "traced.default.twice"
+DAILY = (
+    f"INSERT INTO {{}} SELECT to_date(bid_time) AS day, count(*) AS number FROM {ORDERS} GROUP BY 1"
+)
+TWO = ";".join(
+    f"INSERT INTO {TWICE} SELECT to_date(bid_time), 1L FROM {ORDERS} WHERE order_id = '{order}'"
+    for order in ("o1", "o30")
+)
+AUTUMN = "traced.default.autumn"
+CLOCKS_BACK = (
+    f"INSERT INTO {AUTUMN} SELECT CASE WHEN order_id = 'o1' THEN TIMESTAMP'2026-10-25T00:40:00Z' "
+    f"ELSE TIMESTAMP'2026-10-25T01:40:00Z' END AS at FROM {ORDERS} WHERE order_id IN ('o1', 'o2')"
+)
+SHARED = "traced.default.shared"
 SIZES_QUOTED = "`traced`.`default`.`sizes`"
 
 
@@ -63,7 +79,7 @@ def test_the_plan_of_an_application_leads_to_the_records(
 ) -> None:
     traced, folder = given
     before = traced.spark.table(TOTALS).count()
-    app = Given(f"{folder}/BATCH.py {ORDERS} {TOTALS}")
+    app = Given(f"{folder}/BATCH.py {ORDERS} {TOTALS}", time_zone="UTC")
     found = _records(traced, TOTALS, "region = 'north'", app)
     assert found.exact, found.reason
     expected = {
@@ -82,20 +98,26 @@ def test_the_plan_of_an_application_leads_to_the_records(
 def test_sql_gives_the_same_plan(given: tuple[Traced, Path]) -> None:
     traced, folder = given
     app = _records(
-        traced, TOTALS, "region = 'south'", Given(f"{folder}/BATCH.py {ORDERS} {TOTALS}")
+        traced,
+        TOTALS,
+        "region = 'south'",
+        Given(f"{folder}/BATCH.py {ORDERS} {TOTALS}", time_zone="UTC"),
     )
     text = traced_apps.SQL.format(ORDERS, TOTALS)
-    found = _records(traced, TOTALS, "region = 'south'", Given(sql=text))
+    found = _records(traced, TOTALS, "region = 'south'", Given(sql=text, time_zone="UTC"))
     assert (found.exact, found.rows) == (True, app.rows)
     query = text.partition(TOTALS)[2].replace("max(price)", "max(price) AS largest")
-    assert _records(traced, TOTALS, "region = 'south'", Given(sql=query)).rows == app.rows
+    assert (
+        _records(traced, TOTALS, "region = 'south'", Given(sql=query, time_zone="UTC")).rows
+        == app.rows
+    )
 
 
 def test_a_stream_of_an_application_is_evaluated_over_the_batch_of_a_row(
     given: tuple[Traced, Path],
 ) -> None:
     traced, folder = given
-    app = Given(" ".join([f"{folder}/STREAM.py", *_stream(traced, folder)]))
+    app = Given(" ".join([f"{folder}/STREAM.py", *_stream(traced, folder)]), time_zone="UTC")
     found = _records(traced, SIZES, "partition = 0 AND offset = 2", app)
     assert found.exact, found.reason
     assert [(one.topic, one.partition, one.offset) for one in found.records] == [(TOPIC, 0, 2)]
@@ -105,7 +127,7 @@ def test_a_window_is_traced_to_records_of_batches_before_the_one_that_wrote_it(
     given: tuple[Traced, Path],
 ) -> None:
     traced, folder = given
-    app = Given(" ".join([f"{folder}/WINDOWS.py", *_windows(traced, folder)]))
+    app = Given(" ".join([f"{folder}/WINDOWS.py", *_windows(traced, folder)]), time_zone="UTC")
     found = _records(traced, WINDOWS, "begun = timestamp_millis(60000)", app)
     assert found.exact or "retention" in found.reason or "began" in found.reason, found.reason
     places = {(one.partition, one.offset) for one in found.records}
@@ -146,7 +168,7 @@ def test_a_deduplicated_row_is_traced_within_the_batch_that_wrote_it(
         # Which of several records of its batch a row is made of, Spark decides.
         truth = next(offset for offset, _, text in sent if text == row["text"])
         found = _records(traced, table, f"name = '{row['name']}'",
-                         Given(" ".join([str(app), *arguments])))  # fmt: skip
+                         Given(" ".join([str(app), *arguments]), time_zone="UTC"))  # fmt: skip
         offsets = {one.offset for one in found.records}
         assert truth in offsets, found.reason
         assert {offset // 4 for offset in offsets} == {batch[row["name"]]}, "another batch"
@@ -158,7 +180,9 @@ def test_an_application_that_fails_or_writes_another_table_is_told(
 ) -> None:
     traced, folder = given
     with pytest.raises(NothingWritten, match=r"it writes .*totals"):
-        _records(traced, SIZES, "true", Given(f"{folder}/BATCH.py {ORDERS} {TOTALS}"))
+        _records(
+            traced, SIZES, "true", Given(f"{folder}/BATCH.py {ORDERS} {TOTALS}", time_zone="UTC")
+        )
     with pytest.raises(DryRunFailed, match="TABLE_OR_VIEW_NOT_FOUND"):
         _records(traced, SIZES, "true", Given(f"{folder}/BATCH.py nothing {TOTALS}"))
     with pytest.raises(DryRunFailed, match="not a file"):
@@ -167,11 +191,110 @@ def test_an_application_that_fails_or_writes_another_table_is_told(
         _records(traced, SIZES, "true", Given("'nothing.py"))
 
 
+@pytest.fixture(scope="module")
+def dated(traced: Traced, tmp_path_factory: pytest.TempPathFactory) -> Traced:
+    """Orders by day, written by a job whose days are those of Berlin; written by two statements."""
+    spark = traced.spark
+    v3 = "USING iceberg TBLPROPERTIES ('format-version' = '3')"
+    for table in (DAYS, TWICE):
+        spark.sql(f"CREATE TABLE {table} (day DATE, number BIGINT) {v3}")
+    spark.sql(f"CREATE TABLE {AUTUMN} (at TIMESTAMP) {v3}")
+    place = tmp_path_factory.mktemp("dated") / "spool"
+    capture = headwater.attach(spark, url=traced.server.url, spool_dir=str(place))
+    assert isinstance(capture, Capture)
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    try:
+        with capture.part("dated") as session:
+            for text in (DAILY.format(DAYS), *TWO.split(";"), CLOCKS_BACK):
+                session.sql(text)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+        capture.detach()
+    return traced
+
+
+def _days(traced: Traced) -> set[str]:
+    """The orders of the second of March, in Berlin."""
+    begin = datetime(2026, 3, 1, 23, tzinfo=UTC)
+    return {one[0] for one in traced.orders if begin <= one[4] < begin + timedelta(days=1)}
+
+
+def test_days_are_those_of_the_job(dated: Traced) -> None:
+    text, row = DAILY.format(DAYS), "day = '2026-03-02'"
+    found = _records(dated, DAYS, row, Given(sql=text))
+    assert (found.exact, found.complete, "time zone" in found.reason) == (False, False, True)
+    found = _records(dated, DAYS, row, Given(sql=text, time_zone="Europe/Berlin"))
+    assert found.exact, found.reason
+    assert {one.values["order_id"] for one in found.rows} == _days(dated)
+    found = _records(dated, DAYS, row, Given(sql=text, time_zone="America/New_York"))
+    assert (found.exact, found.complete) == (False, False)
+    assert dated.spark.conf.get("spark.sql.session.timeZone") == "UTC"
+
+
+def test_of_two_writes_into_a_table_the_one_that_gives_the_row_is_followed(dated: Traced) -> None:
+    given = Given(sql=TWO, time_zone="Europe/Berlin")
+    for day, order in (("2026-03-01", "o1"), ("2026-03-02", "o30")):
+        found = _records(dated, TWICE, f"day = '{day}'", given)
+        assert found.exact, found.reason
+        assert {one.values["order_id"] for one in found.rows} == {order}
+    alike = TWO.replace("'o30'", "'o2'")  # of the same day as the other: which of them is it?
+    found = _records(dated, TWICE, "day = '2026-03-01'", Given(sql=alike, time_zone="UTC"))
+    assert (found.exact, found.complete, "2 plans" in found.reason) == (False, False, True)
+
+
+def test_columns_that_have_moved_since_are_doubted(dated: Traced) -> None:
+    given = Given(sql=TWO, time_zone="Europe/Berlin")
+    spark = dated.spark
+    spark.sql(f"ALTER TABLE {TWICE} ADD COLUMN more INT")
+    try:
+        found = _records(dated, TWICE, "day = '2026-03-01'", given)
+        assert (found.exact, "columns have changed" in found.reason) == (False, True)
+        spark.sql(f"ALTER TABLE {TWICE} RENAME COLUMN number TO amount")
+        found = _records(dated, TWICE, "day = '2026-03-01'", given)
+        assert (found.exact, found.complete) == (False, False), found.reason
+    finally:
+        spark.sql(f"ALTER TABLE {TWICE} DROP COLUMN more")
+
+
+def test_a_row_may_be_of_another_application(dated: Traced, tmp_path: Path) -> None:
+    insert = f"INSERT INTO {SHARED} SELECT order_id FROM {ORDERS} WHERE order_id = '{{}}'"
+    spark = dated.spark
+    spark.sql(
+        f"CREATE TABLE {SHARED} (id STRING) USING iceberg TBLPROPERTIES ('format-version'='3')"
+    )
+    for name, order in (("one", "o1"), ("other", "o2")):
+        capture = headwater.attach(spark, url=dated.server.url, spool_dir=str(tmp_path / name))
+        assert isinstance(capture, Capture)
+        try:
+            with capture.part(name) as session:
+                session.sql(insert.format(order))
+        finally:
+            capture.detach()
+        found = _records(dated, SHARED, f"id = '{order}'", Given(sql=insert.format(order)))
+        assert found.exact == (name == "one"), found.reason
+        is_told = "several jobs write the table (one, other)" in found.reason
+        assert is_told == (name == "other"), found.reason
+
+
+def test_an_hour_that_comes_twice_is_told_apart(
+    dated: Traced, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setenv("TZ", "Europe/Berlin")
+        time.tzset()
+        for hour, order in (("00", "o1"), ("01", "o2")):
+            row = f"at = TIMESTAMP'2026-10-25T{hour}:40:00Z'"
+            found = _records(dated, AUTUMN, row, Given(sql=CLOCKS_BACK, time_zone="UTC"))
+            assert found.exact, found.reason
+            assert {one.values["order_id"] for one in found.rows} == {order}
+    time.tzset()
+
+
 def test_sql_may_be_longer_than_the_name_of_a_file(given: tuple[Traced, Path]) -> None:
     traced, _ = given
     statement = traced_apps.SQL.format(ORDERS, TOTALS).partition(";\n")[2]
     text = " ".join(statement.split()) + " " * 300
-    assert _records(traced, TOTALS, "region = 'south'", Given(sql=text)).exact
+    assert _records(traced, TOTALS, "region = 'south'", Given(sql=text, time_zone="UTC")).exact
 
 
 def test_what_an_application_has_seen_may_be_in_its_rows(given: tuple[Traced, Path]) -> None:
@@ -218,7 +341,7 @@ def test_records_are_followed_to_the_rows_that_hold_them(given: tuple[Traced, Pa
 
 def test_a_given_plan_follows_records_to_rows(given: tuple[Traced, Path]) -> None:
     traced, folder = given
-    app = Given(" ".join([f"{folder}/STREAM.py", *_stream(traced, folder)]))
+    app = Given(" ".join([f"{folder}/STREAM.py", *_stream(traced, folder)]), time_zone="UTC")
     sizes = _reached(traced, app)[SIZES_QUOTED]
     assert sizes.exact, sizes.reason
     assert {(row["partition"], row["offset"]) for row in sizes.rows} == {(0, 2), (0, 4)}
@@ -226,12 +349,14 @@ def test_a_given_plan_follows_records_to_rows(given: tuple[Traced, Path]) -> Non
 
 def test_a_given_plan_that_cannot_be_followed_tells_no_rows(given: tuple[Traced, Path]) -> None:
     traced, folder = given
-    batch = Given(f"{folder}/BATCH.py {ORDERS} {TOTALS}")
+    batch = Given(f"{folder}/BATCH.py {ORDERS} {TOTALS}", time_zone="UTC")
     totals = _reached(traced, batch)["`traced`.`default`.`totals`"]
     assert (totals.row_count, totals.exact, "tables" in totals.reason) == (None, False, True)
     size = 'F.length("value")'
     for name, other in (("other", f"(1 + {size})"), ("any", f"(F.rand() + {size}).cast('int')")):
         app = folder / f"{name}.py"
         app.write_text(traced_apps.STREAM.replace(size, other))
-        sizes = _reached(traced, Given(" ".join([str(app), *_stream(traced, folder)])))
+        sizes = _reached(
+            traced, Given(" ".join([str(app), *_stream(traced, folder)]), time_zone="UTC")
+        )
         assert (sizes[SIZES_QUOTED].row_count, sizes[SIZES_QUOTED].exact) == (None, False), name

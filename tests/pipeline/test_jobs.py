@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headwater.pipeline.jobs.iceberg_ingestion import priced
+from headwater.pipeline.jobs.iceberg_ingestion import fitting, priced
 from headwater.pipeline.jobs.lineage_archive import archived
 from headwater.pipeline.jobs.supplier_hours import hourly, latest_day
 from headwater.pipeline.jobs.supplier_windows import per_supplier
@@ -94,3 +94,11 @@ def test_the_archive_keeps_what_is_no_event(spark: SparkSession) -> None:
         (local("2026-01-02 03:04:05"), "START", "r", "n", "j", "p", event),
         (local("2026-01-03 00:00:00"), *nothing, "no event"),
     }
+
+
+def test_an_order_whose_price_the_table_cannot_hold_is_tolerated(spark: SparkSession) -> None:
+    prices = (1.005, float("nan"), 1e12, -1e12, 99_999_999.994, 99_999_999.995, float("inf"))
+    frame = orders(spark, *(("a", price, "2026-03-01 00:00:00") for price in prices))
+    found = {row.order_id: row.price for row in priced(fitting(frame)).collect()}
+    assert {*found} == {"o0", "o1", "o4"}
+    assert (found["o1"], found["o4"]) == (None, Decimal("99999999.99"))

@@ -12,11 +12,11 @@ from confluent_kafka.cimpl import NewTopic
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from cli.lab import free_port
 from headwater.cli.client import Client
 from headwater.cli.story import write_story
 from headwater.errors import BadPredicate, RequestRefused, RowMissing, TableUnknown
 from headwater.pipeline.jobs import supplier_hours
+from headwater.trace.forward import Span, rows_reached
 from headwater.trace.iceberg import IcebergTable
 from headwater.trace.lineage import Server
 from headwater.trace.plans import stream_plan, table_plan
@@ -26,6 +26,7 @@ from headwater.trace.shapes import Record
 from headwater.trace.why import why
 from headwater.trace.why_not import Outcome, why_not
 from pipeline.tracing import ORDERS, STATS, TOPIC, Traced, send_bytes
+from ports import free_port
 from server.events import dataset, facet, run_event
 
 _EARLY = "o3"  # an order of the day before the last
@@ -241,6 +242,10 @@ def test_no_row_and_no_table_are_told(traced: Traced) -> None:
         why(traced.spark, traced.client, ORDERS, "order_id = 'none'", 1)
     with pytest.raises(TableUnknown, match="does not exist"):
         why(traced.spark, traced.client, "traced.default.nothing", "true", 1)
+    with pytest.raises(TableUnknown, match="there is no catalog default"):
+        why(traced.spark, traced.client, "default.orders.nothing", "true", 1)
+    with pytest.raises(TableUnknown, match="name the table"):
+        why(traced.spark, traced.client, f"{ORDERS}.snapshots", "snapshot_id > 0", 1)
 
 
 @pytest.mark.parametrize(
@@ -402,6 +407,29 @@ class _Refusing:
 
     def ask_list(self, path: str, **params: Any) -> list[Any]:
         raise RequestRefused(path, 403, "it needs another scope")
+
+
+def test_an_equal_row_of_another_commit_is_not_that_of_the_record(traced: Traced) -> None:
+    record = _record_of(traced, "o54")
+    before = IcebergTable(traced.spark, ORDERS).current
+    traced.spark.sql(f"CREATE TABLE traced.default.again AS SELECT * FROM {ORDERS} "
+                     "WHERE order_id = 'o54'")  # fmt: skip
+    try:
+        traced.spark.sql(f"DELETE FROM {ORDERS} WHERE order_id = 'o54'")
+        traced.spark.sql(f"INSERT INTO {ORDERS} SELECT * FROM traced.default.again")
+        told = _ask_not(traced, ORDERS, record.partition, record.offset)
+        assert (told.outcome, "another commit" in told.reason) == ("overwritten", True)
+        node = f"dataset:kafka://{traced.settings.bootstrap}:{TOPIC}"
+        asked = {"firstOffset": record.offset, "lastOffset": record.offset}
+        found = traced.client.ask("reached", nodeId=node, partition=record.partition, **asked)
+        span = Span(TOPIC, record.partition, record.offset, record.offset)
+        reached = rows_reached(traced.spark, traced.client, traced.settings, found["jobs"], span)
+        (orders,) = (one for one in reached if one.table == ORDERS)
+        assert (orders.row_count, "deleted or changed" in orders.reason) == (0, True)
+    finally:
+        table, _, name = ORDERS.partition(".")
+        traced.spark.sql(f"CALL {table}.system.rollback_to_snapshot('{name}', {before})")
+        traced.spark.sql("DROP TABLE traced.default.again")
 
 
 def test_a_row_that_is_only_in_the_topic_is_shown_to_those_who_may_read_it(traced: Traced) -> None:

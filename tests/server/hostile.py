@@ -77,6 +77,8 @@ def bodies() -> Iterator[Hostile]:
         yield _post(f"lines, {name}", (filler[:-1] + b"\n") * 1_000_000, 413, kind=_LINES)
     yield _post("blank lines", b"\n" * 30_000_000, 413, kind=_LINES)
     yield _post("10,000 lines", b"{}\n" * 10_000, 422, kind=_LINES)
+    wrong = (b'{"eventTime":"%d%s"}' % (i, b"x" * 150) for i in range(10_000))
+    yield _post("10,000 lines, each wrong in its own way", b"\n".join(wrong), 422, kind=_LINES)
     for opening, closing in ((b"[", b"]"), (b'{"a":', b"}")):
         deep = opening * 60_000 + b"1" + closing * 60_000
         yield _post(

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import ssl
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from types import TracebackType
 
 import httpx
 
+from ports import free_port
 from server.api import Api
 
 _PATIENCE = 240.0  # seconds for a start on a busy machine
@@ -23,7 +23,7 @@ class ServerProcess:
     def __init__(self, store_url: str, log: Path, *options: str, **variables: str) -> None:
         self._variables = {f"HEADWATER_{name.upper()}": text for name, text in variables.items()}
         self.store_url, self._log, self._options = store_url, log, options
-        self.port = _free_port()
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: subprocess.Popen[bytes] | None = None
         self.verify: ssl.SSLContext | bool = False  # to read all certificates takes its time
@@ -80,10 +80,3 @@ class ServerProcess:
         self.api.client.close()
         if self.process is not None and self.process.poll() is None:
             self.end()
-
-
-def _free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        port: int = listening.getsockname()[1]
-    return port

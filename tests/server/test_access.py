@@ -86,7 +86,7 @@ def guarded(stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     stores.drop(url)
 
 
-def _concrete(route: str) -> tuple[str, str]:
+def concrete(route: str) -> tuple[str, str]:
     """A route's method, and an address of it that names nothing that exists."""
     method, path = route.split(" ")
     path = path.replace("{rest}", "connectors/c").replace("{asset}", "jobs")
@@ -111,7 +111,7 @@ def test_the_table_names_every_route(stores: Stores) -> None:
 def test_every_route_with_every_key(guarded: Guarded) -> None:
     wire, lines = Wire(guarded.server.port), []
     for route in sorted(NEEDS, key=lambda route: (route.split(" ")[1], route)):
-        method, path = _concrete(route)
+        method, path = concrete(route)
         codes = {}
         for who in ("nobody", *KEYS):
             headers = [guarded.keys[who]] if who != "nobody" else []
@@ -150,7 +150,7 @@ def test_no_spelling_lets_anyone_in(guarded: Guarded, who: str) -> None:
     for route, needed in NEEDS.items():
         if who in LETS_IN[needed]:
             continue
-        made = spellings(*_concrete(route), 500 if who == "nobody" else 100)
+        made = spellings(*concrete(route), 500 if who == "nobody" else 100)
         asked = [spelled for spelled in made if not _passes_by_table(spelled, who)]
         assert len(asked) >= 500 or who != "nobody"
         tried += len(asked)

@@ -83,6 +83,21 @@ WRONG: list[tuple[str, Any]] = [
     ("run.facets.parent", {"run": {"runId": run_id("p")}}),
     ("run.facets.headwater_lease", {"seconds": "soon"}), ("run.facets.headwater_lease", {}),
 ]  # fmt: skip
+DOTTED: list[tuple[str, Any]] = [  # places of names that would not be found by an address
+    *((f"{place}.{what}", None)
+      for place in ("job", "inputs.0", "outputs.0") for what in ("namespace", "name")),
+    ("outputs.0.facets.symlinks", {"identifiers": [{"namespace": "@", "name": "a"}]}),
+    ("outputs.0.facets.symlinks", {"identifiers": [{"namespace": "a", "name": "@"}]}),
+    ("outputs.0.facets.lifecycleStateChange",
+     {"lifecycleStateChange": "RENAME", "previousIdentifier": {"namespace": "a", "name": "@"}}),
+    ("outputs.0.facets.columnLineage",
+     {"dataset": [{"namespace": "a", "name": "@", "field": "b"}]}),
+    ("outputs.0.facets.columnLineage",
+     {"fields": {"x": {"inputFields": [{"namespace": "@", "name": "a", "field": "b"}]}}}),
+    ("outputs.0.facets.lineage", {"inputs": [{"namespace": "a", "name": "@"}]}),
+    ("run.facets.parent", {"run": {"runId": run_id("p")}, "job": {"namespace": "a", "name": "@"}}),
+    ("run.facets.parent", {"run": {"runId": run_id("p")}, "job": {"namespace": "@", "name": "a"}}),
+]  # fmt: skip
 SPOILED = [
     *((path, changed(GOOD, path, drop=True)) for path in MISSING),
     *((path, changed(GOOD, path, value)) for path, value in WRONG),
@@ -118,6 +133,17 @@ def test_the_field_at_fault_is_named(api: Api, path: str, event: Event) -> None:
     assert first in told
     assert last in told or last.isdigit() or first == "inputs"
     assert ": " in told
+
+
+@pytest.mark.parametrize("dots", [".", ".."])
+@pytest.mark.parametrize(("path", "value"), DOTTED)
+def test_a_name_of_dots_is_refused_wherever_it_is(
+    api: Api, dots: str, path: str, value: Any
+) -> None:
+    given = json.loads(json.dumps(value or "@").replace("@", dots))
+    answer = refused(api, as_bytes(changed(GOOD, path, given)))
+    assert answer.status_code == 422
+    assert f"is {dots!r}, which cannot be part of an address" in answer.text
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,38 @@ def test_internal_columns_of_our_own_jobs_are_not_listed_with_a_dataset(api: Api
     assert api.get("/search", q="_decoded", types="column")["results"] == []
 
 
+def test_fields_that_queries_decode_from_a_topic_are_its_columns(api: Api) -> None:
+    """Each of our queries names those that it uses, and a topic of JSON has no schema."""
+    used = {"a": {"id": "id", "word": "k"}, "b": {"total": "v"}, "c": {"id": "id"}}
+    for at, (job, fields) in enumerate(used.items()):
+        told = lineage(**{out: [comes_from("topic", given)] for out, given in fields.items()})
+        told["_producer"] = "urn:headwater:capture:1.0.0"
+        made = dataset(job, schema=schema(*fields), columnLineage=told)
+        api.send(
+            run_event("COMPLETE", at, run=job, job=job, inputs=[dataset("topic")], outputs=[made])
+        )
+
+    def is_whole() -> bool:
+        steps = {
+            (job, out): [
+                one["field"]
+                for one in api.columns(field(out, job))[field(out, job)]["data"]["inputFields"]
+            ]
+            for job, fields in used.items()
+            for out in fields
+        }
+        return steps == {
+            (job, out): [given] for job, fields in used.items() for out, given in fields.items()
+        }
+
+    assert is_whole()
+    assert _listed(api, "topic") == [("id", False), ("k", False), ("v", False)]
+    raw = dataset("topic", schema=schema("key", "value"))
+    api.send(run_event("COMPLETE", 5, run="raw", job="raw", inputs=[raw]))
+    assert is_whole()
+    assert {name for name, _ in _listed(api, "topic")} == {"id", "k", "v", "key", "value"}
+
+
 def _listed(api: Api, name: str) -> list[tuple[str, bool]]:
     return [(f["name"], f.get("inSchema", True)) for f in api.dataset(name)["fields"]]
 

@@ -243,6 +243,15 @@ def test_lineage_as_of_a_time(api: Api) -> None:
     assert api.status("/column-lineage", nodeId="datasetField:db:t:z", asOf=minute(2)) == 404
 
 
+def test_a_rerun_does_not_change_what_its_first_try_defined(api: Api) -> None:
+    """The second run reads nothing since it completed, also after it has started again."""
+    api.send(run_event("COMPLETE", 0, run="one", job="load", inputs=["a"], outputs=["b"]))
+    api.send(run_event("COMPLETE", 1, run="two", job="load", outputs=["b"]))
+    api.send(run_event("START", 2, run="two", job="load", outputs=["b"]))
+    for at in ({"asOf": minute(1)}, {}):
+        assert api.lineage("job:jobs:load", **at)["job:jobs:load"]["inEdges"] == []
+
+
 def test_cumulative_lineage_has_every_edge_with_its_times(api: Api) -> None:
     _story(api)
     ever = api.lineage("dataset:db:t", mode="cumulative")

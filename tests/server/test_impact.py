@@ -4,6 +4,13 @@ import csv
 from io import StringIO
 from typing import Any
 
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headwater.api.history import ImpactItem
+from headwater.server.http.routes.impact import as_csv
 from server.api import Api
 from server.events import comes_from, dataset, facet, lineage, minute, run_event, run_id, schema
 
@@ -85,6 +92,52 @@ def test_the_list_comes_as_csv_too(api: Api) -> None:
     assert [row["nodeId"] for row in rows][:2] == ["job:jobs:load", "dataset:db:t"]
     assert rows[-2]["name"] == "'=1+1"
     assert rows[3]["owners"] == "team:data"
+
+
+STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+SIGNS = "".join(STARTS)
+
+
+def _is_formula(cell: str) -> bool:
+    """Whether a spreadsheet may evaluate a cell, or a part of it where `;` separates cells."""
+    return any(part[:1] in STARTS or part.strip()[:1] in STARTS for part in cell.split(";") if part)
+
+
+def _filled(text: str, **given: Any) -> ImpactItem:
+    """An item with a text wherever one can be."""
+    values: dict[str, Any] = {}
+    for field in msgspec.structs.fields(ImpactItem):
+        is_list = field.type == list[str]
+        values[field.name] = [text, "x", text] if is_list else text
+    return ImpactItem(**values | {"distance": 1, "last_run_at": None} | given)
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("before", ["", " ", "x;", "\t", "\r\n", "\x0b", "\xa0", ";;"])
+def test_no_cell_of_a_table_is_a_formula(start: str, before: str) -> None:
+    text = f'{before}{start}HYPERLINK("http://evil")'
+    _, cells = csv.reader(StringIO(as_csv([_filled(text)]).decode(), newline=""))
+    assert [cell for cell in cells if _is_formula(cell)] == []
+    assert sum("HYPERLINK" in cell for cell in cells) == len(cells) - 2
+
+
+@given(st.text(alphabet=SIGNS + "; ,\"'a\x0b\xa0\u2028", max_size=8))
+def test_a_table_has_every_text(text: str) -> None:
+    _, cells = csv.reader(StringIO(as_csv([_filled(text)]).decode(), newline=""))
+    assert [cell for cell in cells if _is_formula(cell)] == []
+    assert cells[0].replace("'", "") == text.replace("'", "")
+
+
+def test_owners_and_tags_of_anyone_are_no_formulas(api: Api) -> None:
+    owned = facet(owners=[{"name": '=HYPERLINK("http://evil")', "type": "-1+1"}])
+    api.send(run_event(job="=CMD()", inputs=["a"], outputs=[dataset("\t=1+1", ownership=owned)]))
+    assert api.client.post("/api/v1/namespaces/db/datasets/%09%3D1%2B1/tags/%3DTAG()").is_success
+    found = api.client.get("/api/v1/impact", params={"nodeId": "dataset:db:a", "format": "csv"})
+    rows = [*csv.reader(StringIO(found.text, newline=""))]
+    assert [cell for row in rows for cell in row if _is_formula(cell)] == []
+    assert [cell[1:] for cell in rows[-1] if cell[:1] == "'"] == [
+        "\t=1+1", '=HYPERLINK("http://evil")', "=TAG()",
+    ]  # fmt: skip
 
 
 def test_what_is_not_there_is_told(api: Api) -> None:

@@ -1,9 +1,10 @@
 """How keys are made, asked for and revoked, and what the server tells browsers."""
 
+import gzip
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from headwater.server.store.keys import create_key, revoke_key
 from server.events import as_bytes, dataset, dataset_event, run_event, schema
 from server.process import ServerProcess
 from server.stores import Stores
-from server.test_access import NEEDS
+from server.test_access import NEEDS, concrete
 
 _JSON = {"content-type": "application/json"}
 HERE = "http://127.0.0.1"
@@ -114,6 +115,69 @@ def test_a_key_that_asks_too_much_is_told_to_wait(stores: Stores) -> None:
         assert (refused.status_code, int(refused.headers["retry-after"]) >= 1) == (429, True)
         assert client.get("/api/v1/namespaces", headers=_signed(other)).status_code == 200
     stores.drop(url)
+
+
+_EVENT = as_bytes(run_event())
+_GZIP = _JSON | {"content-encoding": "gzip"}
+WAYS: dict[str, tuple[str, bytes, dict[str, str]]] = {  # to send events
+    "an event": ("", _EVENT, _JSON),
+    "an array": ("", b"[" + _EVENT + b"]", _JSON),
+    "no event": ("", b"{}", _JSON),
+    "no JSON": ("", b"x", _JSON),
+    "a large event": ("", _EVENT.ljust(70_000), _JSON),
+    "compressed": ("", gzip.compress(_EVENT), _GZIP),
+    "another kind": ("", _EVENT, {"content-type": "application/xml"}),
+    "of a page": ("", _EVENT, _JSON | {"origin": HERE}),
+    "a secret": ("", as_bytes(run_event(spark={"password": "hunter2" * 300})), _JSON),
+    "lines": ("/batch", _EVENT, {"content-type": "application/x-ndjson"}),
+}
+RATED = [route for route, scope in NEEDS.items() if scope != "open" and "/stream" not in route]
+LIMITS: dict[str, list[str]] = {"all namespaces": [], "two namespaces": ["jobs", "db"]}
+Asking = Callable[..., list[int]]
+
+
+@pytest.fixture(scope="module")
+def ask_thrice(stores: Stores) -> Iterator[Asking]:
+    """Asks a server that lets each key ask once in a thousand seconds; a key for each test."""
+    url = stores.new("sqlite")
+    database = open_database(url)
+    keys = {
+        (test, limits, scope): create_key(database, f"{test} {limits} {scope}", [scope], prefixes)
+        for limits, prefixes in LIMITS.items()
+        for scope in SCOPES
+        for test in (*RATED, *WAYS)
+    }
+    database.close()
+    with TestClient(make_app(Settings(store=url, rate=0.001)), base_url=HERE) as client:
+
+        def ask(key: Any, *asked: Any, content: bytes = b"", **headers: str) -> list[int]:
+            signed = _signed(keys[key]) | headers
+            answers = [client.request(*asked, content=content, headers=signed) for _ in range(3)]
+            return [answer.status_code for answer in answers]
+
+        yield ask
+    stores.drop(url)
+
+
+@pytest.mark.parametrize("limits", LIMITS)
+@pytest.mark.parametrize("scope", SCOPES)
+def test_the_rate_of_a_key_applies_on_every_route(
+    ask_thrice: Asking, scope: str, limits: str
+) -> None:
+    for route in RATED:
+        first, *others = ask_thrice((route, limits, scope), *concrete(route))
+        assert (first == 429, others) == (False, [429, 429]), route
+
+
+@pytest.mark.parametrize("limits", LIMITS)
+@pytest.mark.parametrize("way", WAYS)
+def test_the_rate_of_a_key_applies_to_every_way_to_send_events(
+    ask_thrice: Asking, way: str, limits: str
+) -> None:
+    path, content, headers = WAYS[way]
+    asked = ("POST", f"/api/v1/lineage{path}")
+    first, *others = ask_thrice((way, limits, "write"), *asked, content=content, **headers)
+    assert (first == 429, others) == (False, [429, 429])
 
 
 def test_deletions_are_written_down(guarded: tuple[TestClient[Any], dict[str, str]]) -> None:

@@ -100,6 +100,14 @@ def test_only_known_clusters_and_their_connectors_are_reached(alone: Api) -> Non
     assert alone.status("/pipelines/lab/connectors/../admin") == 404
 
 
+def test_an_unknown_kafka_cluster_is_called_so(alone: Api) -> None:
+    for path in ("topics", "topics/x", "topics/x/messages"):
+        answer = alone.client.get(f"/api/v1/kafka/other/{path}")
+        assert answer.status_code == 404
+        assert answer.json()["message"] == "no Kafka cluster is called 'other'"
+        assert "--kafka NAME=HOST:PORT" in answer.json()["hint"]
+
+
 def test_clusters_are_named_by_their_address() -> None:
     told = parse_clusters("a=http://x:1, b=https://y")
     assert told == (("a", "http://x:1"), ("b", "https://y"))

@@ -122,7 +122,8 @@ def test_a_rule_given_later_joins_what_was_stored(store_url: str) -> None:
 NAMES = [
     "a:b", ":a", "a:", "a/b", "/", "a b", "a?b", "a#b", "#", "a%2Fb", "2026_x", "9092", "é", "漢字",
     "🐟", "a#3f0e8c1a-7f4e-4a3f-9b57-0d6f6f1f0a11", "a\\b", 'a"b', "a'b", "a&b=c", "a;b", "a\tb",
-    "x" * 1024, "null",
+    "x" * 1024, "null", "...", "./", "../", "/.", "/..", "a/../b", "a.", ".a", "%2e",
+    "%2E%2E", ". ", "\uff0e", "\u2025",
 ]  # fmt: skip
 
 

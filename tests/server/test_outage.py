@@ -255,6 +255,28 @@ def test_a_postgresql_that_is_away_is_told_soon(kind: str, tmp_path: Path) -> No
         assert server.api.event_count() == _AT_ONCE + 1
 
 
+def test_health_is_answered_while_postgresql_stands_still(tmp_path: Path) -> None:
+    """Again and again, and not only between two looks at the database."""
+    with open_stores() as own, ServerProcess(own.new("postgresql"), tmp_path / "log") as server:
+        with own.standing_still():
+            eventually(lambda: server.api.client.get("/ready").status_code == 503)
+            answers = asyncio.run(_count_health(server.url, 12))
+        eventually(lambda: server.api.client.get("/ready").status_code == 200)
+    assert answers > 60  # of 120 at the most; a frozen server gives two dozen
+
+
+async def _count_health(url: str, seconds: float) -> int:
+    """How often a client that asks ten times a second is answered."""
+    count, loop = 0, asyncio.get_running_loop()
+    until = loop.time() + seconds
+    async with aiohttp.ClientSession(url) as session:
+        while loop.time() < until:
+            async with session.get("/health") as answer:
+                count += answer.status == 200
+            await asyncio.sleep(0.1)
+    return count
+
+
 def test_nothing_of_a_database_is_shown_after_another_has_taken_over(
     stores: Stores, tmp_path: Path
 ) -> None:

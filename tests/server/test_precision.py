@@ -28,6 +28,7 @@ from server.events import (
     lineage,
     minute,
     run_event,
+    symlinks,
 )
 from server.histories import histories
 from server.stores import Stores
@@ -132,6 +133,14 @@ def test_column_lineage_ends_when_the_job_reads_other_tables(api: Api) -> None:
     assert api.columns("dataset:db:c") == {}
     assert "datasetField:db:a:x" in api.columns("dataset:db:c", asOf=minute(1))
     assert _reached(api, "/origin", "dataset:db:c") == {"job:jobs:load", "dataset:db:b"}
+
+
+def test_an_output_that_is_read_by_another_name_depends_on_what_its_lineage_names(api: Api) -> None:
+    """The job reads its own output as `old` and names it `c` in column lineage."""
+    told = dataset("c", columnLineage=lineage(x=[comes_from("c", "x")]))
+    api.send(dataset_event(1, dataset("c", symlinks=symlinks(("db", "old")))))
+    api.send(run_event("COMPLETE", 2, job="load", inputs=["old", "b"], outputs=[told]))
+    assert _reached(api, "/impact", "dataset:db:b") == {"job:jobs:load"}
 
 
 def test_lineage_of_a_dataset_event_is_followed_without_a_job(api: Api) -> None:

@@ -318,7 +318,7 @@ def test_snapshots_are_those_of_the_table_and_not_of_all_that_a_run_writes(api: 
 @pytest.mark.parametrize(
     ("question", "status", "told"),
     [
-        (_question(0, 1, partition=7), 404, "Partition '7 of orders (runs have read 0, 1)'"),
+        (_question(0, 1, partition=7), 404, "Partition '7' not found: runs have read 0, 1"),
         (_question(0, 1, node=f"dataset:{_LAKE}:default/orders"), 400, "is not a topic"),
         (_question(0, 1, node="job:test:sink"), 400, "from a Kafka topic"),
         (_question(0, 1, node=f"datasetField:{_KAFKA}:orders:id"), 400, "from a Kafka topic"),
@@ -346,3 +346,108 @@ def test_how_far_a_partition_was_read_is_told(api: Api) -> None:
         api.get("/reached", **_question(90, 99, partition=number))["readUpTo"] for number in (0, 1)
     ]
     assert ends == [40, 0]
+
+
+def _restarted(api: Api, told: int, recovered: int, **more: Any) -> None:
+    """Run "one" makes batches 0 to 2 and tells some; "two" repeats some and makes batch 3."""
+    made = [(0, "11", 0, 10), (1, "12", 10, 20), (2, "13", 20, 30), (3, "14", 30, 40)]
+    for number, run in enumerate(("one", "two")):
+        start = run_event(
+            "START", 10 * number, run=run, job="s", inputs=[_ORDERS], outputs=[_TABLE]
+        )
+        api.send(start)
+    for number, commit in enumerate(made[:told]):
+        event = run_event("RUNNING", 1 + number, run="one", job="s")
+        event["run"]["facets"]["headwater_progress"] = _report(commit)
+        api.send(event)
+    api.send(run_event("ABORT", 9, run="one", job="s"))
+    report = _report(*made[3 - recovered :], **more)
+    report["sources"][0]["startOffset"] = {"orders": {"0": 30, "1": 0}}
+    for commit in report["commits"][:-1]:
+        commit["recovered"] = True
+    api.send(run_event("RUNNING", 11, run="two", job="s", headwater_progress=report))
+
+
+@pytest.mark.parametrize("told", [3, 2, 1])
+@pytest.mark.parametrize("recovered", [3, 2])
+def test_commits_that_a_run_repeats_are_those_of_the_run_before(
+    api: Api, told: int, recovered: int
+) -> None:
+    _restarted(api, told, recovered)
+    for offset in range(0, 40, 5):
+        batch = offset // 10
+        if batch < 3 and batch >= told and batch < 3 - recovered:
+            continue  # nobody has told of it
+        (job,) = _ask(api, offset, offset)
+        (run,) = job["runs"]
+        assert run["runId"] == run_id("one" if batch < 3 else "two"), offset
+        assert (run["firstBatch"], run["lastBatch"], run["exact"]) == (batch, batch, True)
+        assert job["outputs"][0]["snapshots"] == [f"{11 + batch}"]
+    (job,) = _ask(api, 25, 35)
+    assert [run["runId"] for run in job["runs"]] == [run_id("one"), run_id("two")]
+    assert job["outputs"][0]["snapshots"] == ["13", "14"]
+    (read,) = api.get(f"/runs/{run_id('two')}/lineage")["inputs"]
+    assert read["offsets"]["0"] == {"from": 30, "to": 40}
+
+
+def test_commits_that_were_never_told_of_a_query_with_state_are_no_exact_answer(api: Api) -> None:
+    _restarted(api, told=1, recovered=2, stateRows=5)
+    one = _ask(api, 25, 25)[0]["runs"][0]
+    assert (one["runId"], one["exact"]) == (run_id("one"), False)
+
+
+def test_records_are_in_all_later_commits_of_a_query_with_state(api: Api) -> None:
+    for number, run in enumerate(("one", "two", "three")):
+        at, first = 10 * number, 2 * number
+        start = run_event("START", at, run=run, job="s", inputs=[_ORDERS], outputs=[_TABLE])
+        api.send(start)
+        for batch in (first, first + 1):
+            commit = (batch, f"{11 + batch}", 10 * batch, 10 * batch + 10)
+            event = run_event("RUNNING", at + 1 + batch, run=run, job="s")
+            event["run"]["facets"]["headwater_progress"] = _report(commit, stateRows=5)
+            api.send(event)
+        api.send(run_event("COMPLETE", at + 9, run=run, job="s"))
+    for offset in range(0, 60, 5):
+        (job,) = _ask(api, offset, offset)
+        held = {f"{11 + batch}" for batch in range(offset // 10, 6)}
+        assert (job["exact"], held - {*job["outputs"][0]["snapshots"]}) == (False, set()), offset
+        later = [run_id(run) for run in ("one", "two", "three")[offset // 20 :]]
+        assert [run["runId"] for run in job["runs"]] == later
+
+
+def test_snapshots_that_a_query_repeats_in_the_middle_of_its_run_count_once(api: Api) -> None:
+    """The query was started again within the run: the report of batch 5 repeats those before."""
+    _start_sink(api)
+    api.send(_sink(4, _report((4, "15", 40, 50))))
+    made = [(1, "12", 10, 20), (2, "13", 20, 30), (3, "14", 30, 40), (4, "15", 40, 50)]
+    report = _report(*made, (5, "16", 50, 60))
+    report["sources"][0]["startOffset"] = {"orders": {"0": 50, "1": 0}}
+    for commit in report["commits"][:-1]:
+        commit["recovered"] = True
+    api.send(_sink(5, report), _sink(6, _report((6, "17", 60, 70))))
+    for first, last, snapshots in (
+        (45, 65, ["15", "16", "17"]), (55, 55, ["16"]), (45, 55, ["15", "16"]), (15, 15, ["12"]),
+    ):  # fmt: skip
+        (sink,) = _ask(api, first, last)
+        assert (sink["exact"], sink["outputs"][0]["snapshots"]) == (True, snapshots)
+
+
+def test_records_that_a_killed_run_did_not_report_are_laid_to_it(api: Api) -> None:
+    """A stream into a topic leaves no snapshot by which the next run could tell of its commits."""
+    out = dataset("totals", _ORDERS["namespace"])
+    for at, run, commits in (
+        (0, "one", [(0, None, 0, 10), (1, None, 10, 20)]), (10, "two", [(4, None, 27, 40)]),
+    ):  # fmt: skip
+        api.send(
+            run_event("START", at, run=run, job="t", inputs=[_ORDERS], outputs=[out]),
+            run_event("RUNNING", at + 1, run=run, job="t", headwater_progress=_report(*commits)),
+        )
+    for first, last, name, is_exact in (
+        (15, 15, "one", True), (20, 20, "one", False), (26, 26, "one", False),
+        (22, 25, "one", False), (27, 27, "two", True), (39, 39, "two", True),
+    ):  # fmt: skip
+        (job,) = _ask(api, first, last)
+        assert [run["runId"] for run in job["runs"]] == [run_id(name)], first
+        assert job["exact"] == is_exact
+        assert [one["name"] for one in job["outputs"]] == ["totals"]
+    assert _ask(api, 40, 50) == []

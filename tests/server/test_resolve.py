@@ -159,7 +159,7 @@ def test_types_narrow_the_question(api: Api) -> None:
 
 ODD = [
     "job:lab:x", "dataset:a:b", "topic:orders", "a:b", "a.b.c", "a/b", "x y", "50%", "a'b", 'a"b',
-    "ünï.cödé", "a\\b", "-x", "--help", "a#b", "?q=1&x=2", "[bold]x[/bold]", "column:", ":", "..",
+    "ünï.cödé", "a\\b", "-x", "--help", "a#b", "?q=1&x=2", "[bold]x[/bold]", "column:", ":", "...",
     "run:1", "x" * 900, "a\tb", "a\x1b[31mb", "orders.price", "kafka://broker:9092",
 ]  # fmt: skip
 

@@ -5,7 +5,9 @@ import hashlib
 import hmac
 import json
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -17,7 +19,8 @@ from headwater.server.lineage.view import StoreViews
 from headwater.server.live.webhooks import Webhooks
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.database import open_database
-from headwater.server.store.hooks import create_hook
+from headwater.server.store.feed import feed_ends
+from headwater.server.store.hooks import create_hook, list_hooks
 from headwater.server.store.store import Store
 from server.events import as_bytes, dataset, facet, run_event, run_id, schema
 from server.process import ServerProcess
@@ -110,7 +113,7 @@ def test_changes_around_a_node_are_told(server: ServerProcess, receiver: Receive
 
 async def _call_due(hooks: Webhooks) -> None:
     async with httpx.AsyncClient() as client:
-        await hooks.call_due(client)
+        await asyncio.gather(*await hooks.start_due(client))
 
 
 def test_a_webhook_whose_node_cannot_be_looked_up_is_logged_once(
@@ -136,6 +139,79 @@ def test_a_webhook_whose_node_cannot_be_looked_up_is_logged_once(
     assert "unclear" in told[0]
     assert "colons" in told[0]
     assert len(receiver.calls) == 1
+    store.close()
+
+
+class _Odd(ThreadingHTTPServer):
+    """Answers 200 after the parts of a body, or never, until it is closed."""
+
+    def __init__(self, part: bytes, pause: float, *, has_head: bool = True) -> None:
+        super().__init__(("127.0.0.1", 0), _OddHandler)
+        self.url = f"http://127.0.0.1:{self.server_address[1]}/hook"
+        self.part, self.pause, self.has_head = part, pause, has_head
+        self.is_over, self.called = threading.Event(), threading.Event()
+        self.sent = 0
+
+
+class _OddHandler(BaseHTTPRequestHandler):
+    server: _Odd
+
+    def do_POST(self) -> None:
+        self.server.called.set()
+        head = b"HTTP/1.1 200 OK\r\n"
+        self.wfile.write(head + b"\r\n" if self.server.has_head else head)
+        with suppress(OSError):
+            while not self.server.is_over.wait(self.server.pause):
+                self.wfile.write(self.server.part)
+                self.server.sent += len(self.server.part)
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def _odd(part: bytes, pause: float, *, has_head: bool = True) -> Iterator[_Odd]:
+    with _Odd(part, pause, has_head=has_head) as found:
+        thread = threading.Thread(target=found.serve_forever, daemon=True)
+        thread.start()
+        yield found
+        found.is_over.set()
+        found.shutdown()
+        thread.join(120)
+
+
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+def test_a_receiver_that_answers_slowly_delays_no_other(
+    server: ServerProcess, receiver: Receiver
+) -> None:
+    receiver.refused = 0
+    with _odd(b"x", 0.2) as body, _odd(b"a: b\r\n", 0.2, has_head=False) as head:
+        for name, url in (("body", body.url), ("head", head.url), ("good", receiver.url)):
+            _create(server.store_url, name, url, ["run.failed"], None)
+        server.api.send(run_event("FAIL", 0, run="first"))
+        assert body.called.wait(60)
+        assert head.called.wait(60)
+        for number in range(1, 4):
+            server.api.send(run_event("FAIL", number, run=f"r{number}"))
+            receiver.wait_for(number + 1)
+        until = time.monotonic() + 60
+        while "webhook head: no answer within" not in server.log():
+            assert time.monotonic() < until, server.log()
+            time.sleep(0.1)
+
+
+def test_a_body_without_end_is_not_read_to_its_end(store_url: str) -> None:
+    """The status alone says whether a call has succeeded."""
+    store = Store(store_url, AliasRules(()))
+    hooks = Webhooks(store, StoreViews(store.database, store.rules))
+    with _odd(bytes(2**16), 0) as endless:
+        _create(store_url, "endless", endless.url, ["run.failed"], None)
+        store.ingest([store.read(as_bytes(run_event("FAIL", 1)))]).result()
+        asyncio.run(asyncio.wait_for(_call_due(hooks), 60))
+        assert endless.called.is_set()
+        assert endless.sent < 64 * 2**20
+    with store.database.reading() as session:
+        assert list_hooks(session)[0].position == feed_ends(session)[1]
     store.close()
 
 

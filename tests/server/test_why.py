@@ -61,18 +61,29 @@ def test_a_snapshot_of_a_stream_leads_to_its_batch_and_offsets(api: Api) -> None
     assert [one["name"] for one in sink["inputs"]] == ["orders"]
 
 
-def test_a_batch_write_leads_to_the_snapshot_it_read_and_the_offsets_behind(api: Api) -> None:
-    _start(api)
-    read = {**_TABLE, "facets": {"version": facet(datasetVersion="13")}}
-    done = facet(rows=1, sources=[], snapshots=["91"])
-    api.send(run_event("COMPLETE", 5, run="daily", job="daily", inputs=[read], outputs=[_TOTALS],
+def _total(api: Api, at: float, version: str, snapshot: str) -> None:
+    """A run of "daily" that reads a version of the table, and makes a snapshot of the totals."""
+    read = {**_TABLE, "facets": {"version": facet(datasetVersion=version)}}
+    done = facet(rows=1, sources=[], snapshots=[snapshot])
+    api.send(run_event("COMPLETE", at, run="daily", job="daily", inputs=[read], outputs=[_TOTALS],
                        headwater_progress=done))  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "end", "at"), [("13", 30, 2), ("12", 20, 1), ("11", 10, 1)])
+def test_a_batch_write_leads_to_the_snapshot_it_read_and_the_offsets_behind(
+    api: Api, version: str, end: int, at: int
+) -> None:
+    """Not to what was written between that snapshot and the time of the read."""
+    _start(api)
+    _total(api, 5, version, "91")
     daily, sink = _why(api, _TOTALS, "91")
     assert (daily["name"], daily["exact"], daily["offsets"]) == ("daily", True, {})
-    assert [(one["name"], one["snapshot"]) for one in daily["inputs"]] == [("default/orders", "13")]
-    assert (sink["name"], sink["exact"], sink["offsets"]) == ("sink", False, _range(0, 30))
-    assert sink["output"]["snapshot"] == "13"
-    assert sink["at"] == minute(5)
+    assert [(one["name"], one["snapshot"]) for one in daily["inputs"]] == [
+        ("default/orders", version)
+    ]
+    assert (sink["name"], sink["exact"], sink["offsets"]) == ("sink", False, _range(0, end))
+    assert sink["output"]["snapshot"] == version
+    assert sink["at"] == minute(at)
 
 
 def test_what_keeps_state_may_hold_records_from_the_beginning(api: Api) -> None:
@@ -152,3 +163,99 @@ def test_what_is_not_a_snapshot_is_told_in_one_line(
     answer = api.client.get("/api/v1/why", params={"nodeId": node, "snapshot": snapshot})
     assert (answer.status_code, told in answer.text) == (status, True), answer.text
     assert "\\n" not in answer.text
+
+
+_MADE = [
+    _commit(0, "11", 0, 10), _commit(1, "12", 10, 20), _commit(2, "13", 20, 30),
+    _commit(3, "14", 30, 40),
+]  # fmt: skip
+
+
+def _restart(api: Api, told: int, *, repeats: bool) -> None:
+    """Run "one" is killed after batch 2 and has told some; "two" repeats all, and makes batch 3.
+
+    Another run between them failed at its start, and may have repeated them too. "early" reads the
+    table before "two" has begun, and "late" at the end.
+    """
+    for at, run in ((0, "one"), (20, "failed"), (30, "two")):
+        api.send(run_event("START", at, run=run, job="s", inputs=[_ORDERS], outputs=[_TABLE]))
+    for number, commit in enumerate(_MADE[:told]):
+        report = _report(commit)
+        api.send(run_event("RUNNING", 1 + number, run="one", job="s", headwater_progress=report))
+    api.send(
+        run_event("ABORT", 9, run="one", job="s"), run_event("FAIL", 21, run="failed", job="s")
+    )
+    repeated = [{**one, "recovered": True} for one in _MADE[:3]]
+    if repeats:
+        report = {**_report(*repeated), "sources": []}
+        api.send(run_event("RUNNING", 20.5, run="failed", job="s", headwater_progress=report))
+    report = _report(*repeated, _MADE[3])
+    api.send(run_event("RUNNING", 31, run="two", job="s", headwater_progress=report))
+    for at, run, snapshot in ((15, "early", "21"), (40, "late", "22")):
+        made = facet(rows=0, sources=[], snapshots=[snapshot])
+        api.send(
+            run_event("START", at, run=run, job=run, inputs=[_TABLE], outputs=[_TOTALS]),
+            run_event("COMPLETE", at + 1, run=run, job=run, headwater_progress=made),
+        )
+
+
+@pytest.mark.parametrize("repeats", [False, True])
+@pytest.mark.parametrize("told", [3, 2, 1])
+def test_commits_that_a_run_repeats_are_those_of_the_run_before(
+    api: Api, told: int, repeats: bool
+) -> None:
+    _restart(api, told, repeats=repeats)
+    for batch in range(4):
+        (write,) = _why(api, _TABLE, f"{11 + batch}")
+        assert write["runId"] == run_id("one" if batch < 3 else "two"), batch
+        assert (write["offsets"], write["exact"]) == (_range(10 * batch, 10 * batch + 10), True)
+    of = {one["id"]: one["runId"] for one in _snapshots(api)}
+    assert of == {f"{11 + batch}": run_id("one" if batch < 3 else "two") for batch in range(4)}
+    assert _snapshots(api)[0]["id"] == "14"
+
+
+@pytest.mark.parametrize("repeats", [False, True])
+@pytest.mark.parametrize("told", [3, 2, 1])
+def test_no_offset_is_missing_behind_a_table_whose_writer_was_killed(
+    api: Api, told: int, repeats: bool
+) -> None:
+    _restart(api, told, repeats=repeats)
+    for snapshot, expected in (
+        ("21", {"one": _range(0, 30)}),
+        ("22", {"one": _range(0, 30), "two": _range(30, 40), "failed": {}}),
+    ):
+        _, *writes = _why(api, _TOTALS, snapshot)
+        found = {one["runId"]: one["offsets"] for one in writes}
+        assert found == {run_id(name): offsets for name, offsets in expected.items()}
+        assert not any(one["exact"] for one in writes)
+
+
+def test_what_a_killed_run_committed_at_its_end_is_not_behind_what_was_read_before(
+    api: Api,
+) -> None:
+    _restart(api, told=2, repeats=False)
+    made = facet(rows=0, sources=[], snapshots=["23"])
+    api.send(
+        run_event("START", 1.2, run="first", job="first", inputs=[_TABLE], outputs=[_TOTALS]),
+        run_event("COMPLETE", 1.5, run="first", job="first", headwater_progress=made),
+    )
+    _, write = _why(api, _TOTALS, "23")
+    assert (write["runId"], write["offsets"]) == (run_id("one"), _range(0, 10))
+
+
+def _snapshots(api: Api) -> list[dict[str, Any]]:
+    path = "/namespaces/s3%3A%2F%2Flake/datasets/default%2Forders/snapshots"
+    found: list[dict[str, Any]] = api.get(path)["snapshots"]
+    return found
+
+
+@pytest.mark.parametrize("repeats", [False, True])
+@pytest.mark.parametrize("told", [3, 2, 1])
+def test_runs_after_the_snapshot_that_was_read_are_not_behind_it(
+    api: Api, told: int, repeats: bool
+) -> None:
+    _restart(api, told, repeats=repeats)
+    _total(api, 50, "13", "24")
+    _, write = _why(api, _TOTALS, "24")
+    assert (write["runId"], write["offsets"]) == (run_id("one"), _range(0, 30))
+    assert write["output"]["snapshot"] == "13"

@@ -8,6 +8,7 @@ import pytest
 from headwater.errors import PortInUse
 from headwater.stack import ports
 from headwater.stack.ports import HOST, PortWish
+from ports import free_port
 
 
 @pytest.fixture
@@ -20,9 +21,7 @@ def busy() -> Iterator[int]:
 
 @pytest.fixture
 def free() -> int:
-    with socket.socket() as listener:
-        listener.bind((HOST, 0))
-        return int(listener.getsockname()[1])
+    return free_port()
 
 
 def test_the_well_known_port_is_taken_when_free(free: int) -> None:

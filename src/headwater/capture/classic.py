@@ -18,11 +18,18 @@ from headwater.capture.driver import SIGNAL_SECONDS, Driver
 from headwater.capture.endings import Endings
 from headwater.capture.events import JobName, Moment, RunName, snake
 from headwater.capture.guard import Guard
-from headwater.capture.jvm.listeners import load, register, seen_by_listeners
+from headwater.capture.jvm.listeners import (
+    load,
+    register,
+    register_for_checkpoints,
+    seen_by_listeners,
+)
 from headwater.capture.parts import Parts
+from headwater.capture.plan.reader import Ids
 from headwater.capture.restarts import Restarts
 from headwater.capture.settings import Settings
 from headwater.capture.spark.batches import Batches
+from headwater.capture.spark.described import Described
 from headwater.capture.spark.executions import Executions
 from headwater.capture.spark.extract import Extractor
 from headwater.capture.spark.handovers import Handovers
@@ -41,6 +48,9 @@ if TYPE_CHECKING:
 
 # How long the end of a query waits for what Spark still has to tell of its writes.
 _TOLD_SECONDS = 1.0
+# How long the end of an application waits until all that happened is understood: nobody can do
+# that later. It takes as long only where the machine is overloaded, or a catalog hangs.
+_SETTLED_SECONDS = 20.0
 # Exit codes of a JVM that was asked to end: by SIGHUP, SIGINT, SIGTERM.
 _BY_SIGNAL = 128  # exit codes from here on are signals
 _ENDED_BY_SOMEONE = frozenset({129, 130, 143, -1, -2, -15})
@@ -72,8 +82,14 @@ class Capture:
             usual = Registry(settings.registry_url, settings.registry_auth)
         self._registries = Registries(usual)
         trimmers = enabled_trimmers(settings.disabled_trimmers)
-        handovers = Handovers()
-        extractor = Extractor(session, self._registries, trimmers, handovers)
+        handovers = Handovers(context._jvm, sees_rdds=not main_class)
+        extractor = Extractor(
+            session,
+            self._registries,
+            trimmers,
+            handovers,
+            self._handing_over,
+        )
         # Threads that last: each thread that talks to the JVM costs a connection for good.
         self._worker = Worker(self._guard, "headwater-capture", self._tick)
         self._planner = Worker(self._guard, "headwater-plans")
@@ -89,15 +105,14 @@ class Capture:
             self._runs, extractor, self._planner, application, restarts, self._client_of_query
         )
         executions = Executions(session, context._jvm)
-        self._batches = Batches(
-            session, self._runs, extractor, self._streams, self._parent_of, executions
-        )
+        self._batches = Batches(session, self._runs, extractor, self._parent_of, executions)
         self._saves = RddSaves(self._runs, extractor, self._worker, application)
         observer = GuardedObserver(
             self._guard,
             self._streams,
             handovers,
             self._saves,
+            on_cut=lambda: self._worker.do("a cut plan", extractor.settle),
             on_query_over=self._query_over,
             on_session=self._session_made,
         )
@@ -108,7 +123,7 @@ class Capture:
             spark, action, observer, on_stop=self._context_stopping, listens=queue is None
         )
         self._jvm, self._java_context = context._jvm, java_context
-        self._take_action, self._query_started = action, observer.query_started
+        self._take_action, self._observer = action, observer
         self._listening: dict[str, Java] = {}
         self._seen: Seen | None = None
         if queue is not None:
@@ -142,10 +157,14 @@ class Capture:
         queue = load(self._jvm, Path(self._settings.spool_dir).with_name("classes"))
         if self._seen is None:
             self._watch(queue)
+            register_for_checkpoints(self._jvm, self._java_context)
         self._listening[identity] = register(self._jvm, session)
 
     def _client_of(self, session: Java) -> RunName | None:
         return self._clients.run_of(session) if self._clients is not None else None
+
+    def _handing_over(self, session: Java) -> dict[Ids, Described]:
+        return self._streams.handing_over(session)
 
     def _client_of_query(self, query: Java) -> RunName | None:
         return self._client_of(call(query, "sparkSession")) if self._clients is not None else None
@@ -160,8 +179,9 @@ class Capture:
             queue,
             self._guard,
             self._take_action,
-            self._query_started,
+            self._observer.query_started,
             self._saves,
+            self._observer.checkpoint_seen,
         )
 
     def part(self, name: str) -> AbstractContextManager["SparkSession"]:
@@ -203,8 +223,9 @@ class Capture:
         if not self._streams.over(run_id):
             self._worker.do("a look", self._look)
 
-    def _session_made(self, session: Java) -> None:
+    def _session_made(self, session: Java, origin: Java) -> None:
         self._hooks.listen(session)
+        self._parts.session_made(session, origin)
 
     def _look(self) -> None:
         """See which queries are over; what Spark has told of their writes goes before that."""
@@ -225,7 +246,7 @@ class Capture:
 
     def _settle(self) -> float:
         """Wait until what Spark has told of its actions is told on; give the deadline."""
-        deadline = self._hear(self._settings.flush_seconds)
+        deadline = self._hear(max(_SETTLED_SECONDS, self._settings.flush_seconds))
         self._worker.do("a last look", self._look)
         self._drain(deadline)
         return deadline

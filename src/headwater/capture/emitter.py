@@ -150,7 +150,9 @@ class Emitter:
                 )
 
     def _run(self) -> None:
-        self._guard.run("configuring OpenLineage", self._connect)
+        error = self._guard.attempt(self._connect)
+        if error is not None:
+            self._complain(f"OpenLineage cannot be configured, events wait on disk: {error}")
         pause = _FIRST_PAUSE
         while not self._closing:
             head = self._next()

@@ -4,14 +4,16 @@ Handlers that were there before are kept and called; the process ends as it woul
 """
 
 import atexit
+import builtins
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable
-from types import FrameType, TracebackType
+from types import FrameType, ModuleType, TracebackType
 from typing import Any, NoReturn, Protocol
 
+_EXITS = ((sys, "exit"), (builtins, "exit"), (builtins, "quit"))
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -36,8 +38,7 @@ class Endings:
         self._previous: dict[signal.Signals, Any] = {}
         self._excepthook = sys.excepthook
         sys.excepthook = self._uncaught
-        self._exit = sys.exit
-        sys.exit = self._exiting
+        self._exits = [_Exit(ending, *place) for place in _EXITS if hasattr(*place)]
         atexit.register(self._ending.over)
         if threading.current_thread() is threading.main_thread():
             for number in _SIGNALS:
@@ -50,8 +51,8 @@ class Endings:
         atexit.unregister(self._ending.over)
         if sys.excepthook == self._uncaught:
             sys.excepthook = self._excepthook
-        if sys.exit == self._exiting:
-            sys.exit = self._exit
+        for one in self._exits:
+            one.remove()
         if threading.current_thread() is threading.main_thread():
             for number, previous in self._previous.items():
                 if signal.getsignal(number) == self._signalled:
@@ -69,14 +70,33 @@ class Endings:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
 
-    def _exiting(self, status: Any = None, /) -> NoReturn:
-        """What stands for `sys.exit`: at exit, Python tells nobody the code."""
-        if threading.current_thread() is threading.main_thread():
-            self._ending.failed(None if status in (None, 0) else SystemExit(status))
-        self._exit(status)
-
     def _uncaught(
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
         self._ending.failed(error)
         self._excepthook(kind, error, trace)
+
+
+class _Exit:
+    """What stands for `sys.exit` and the like: at exit, Python tells nobody the code."""
+
+    def __init__(self, ending: Ending, owner: ModuleType, name: str) -> None:
+        self._ending, self._place = ending, (owner, name)
+        self._original = getattr(owner, name)
+        setattr(owner, name, self)
+
+    def __call__(self, status: Any = None, /) -> NoReturn:
+        """Note the code, and exit."""
+        if threading.current_thread() is threading.main_thread():
+            self._ending.failed(None if status in (None, 0) else SystemExit(status))
+        self._original(status)
+        raise SystemExit(status)  # as all of them do
+
+    def __repr__(self) -> str:
+        return repr(self._original)
+
+    def remove(self) -> None:
+        """Put back what was there before."""
+        owner, name = self._place
+        if getattr(owner, name) is self:
+            setattr(owner, name, self._original)

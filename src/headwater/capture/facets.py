@@ -94,8 +94,8 @@ def version(text: str) -> dict[str, Any]:
 def input_json(dataset: Dataset) -> Event:
     """A dataset as an event's input."""
     told = _dataset_json(dataset)
-    if dataset.version:
-        told["facets"]["version"] = version(dataset.version)
+    if dataset.version is not None:
+        told["facets"]["version"] = version(dataset.version.text)
     if dataset.locations:
         condition = {"type": "location", "locations": list(dataset.locations)}
         subset = facet(f"{_SUBSET}InputSubsetInputDatasetFacet", inputCondition=condition)

@@ -56,6 +56,12 @@ class Parts:
         with self._lock:
             return self._living.get(str(found), self._application)
 
+    def session_made(self, session: Java, origin: Java) -> None:
+        """A session made from another one belongs to the same part."""
+        part = option(origin.conf().getOption(_KEY))
+        if part is not None:
+            session.conf().set(_KEY, str(part))
+
     def _start(self, run: RunName) -> None:
         with self._lock:
             self._living[run.run_id] = run

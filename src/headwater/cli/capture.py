@@ -91,7 +91,7 @@ def submit(
     namespace: Namespace = None,
     listener: Who = Listener.headwater,
 ) -> None:
-    """Run spark-submit with capture. All other options and arguments go to spark-submit.
+    """Run spark-submit with capture. Other options, and all arguments, go to spark-submit.
 
     The application is a Python file, or a jar and its main class: --class com.example.Main my.jar.
     """

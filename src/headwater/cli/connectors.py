@@ -66,7 +66,7 @@ def list_connectors(url: Url = "", as_json: AsJson = False) -> None:
 
 @connector.command(cls=Command)
 def status(name: Name, url: Url = "", as_json: AsJson = False) -> None:
-    """Show a connector and its tasks, with the errors of failed ones."""
+    """Show a connector and its tasks, with the errors of failed tasks."""
     from headwater.cli.connect import traces
 
     found = worker_at(url).status(name)
@@ -116,8 +116,8 @@ def delete(
 ) -> None:
     """Stop and delete a connector.
 
-    Its progress is kept: a new connector with the same name continues there, unless --purge
-    is given.
+    Its progress is kept unless --purge is given: a new connector with the same name continues
+    from it.
     """
     worker_at(url).delete(name, purge=purge)
     note(f"{name} deleted")

@@ -46,8 +46,13 @@ def run_job(
     output_topic: Annotated[str | None, typer.Option(help="Topic to write.")] = None,
     catalog: Annotated[str | None, typer.Option(help="Name of the Iceberg catalog.")] = None,
     checkpoints: Annotated[str | None, typer.Option(help="Folder for checkpoints.")] = None,
-    tables: Annotated[str | None, typer.Option(help="Tables to maintain. Default: all.")] = None,
-    keep_seconds: Annotated[str | None, typer.Option(help="Age at which snapshots expire.")] = None,
+    tables: Annotated[
+        str | None, typer.Option(help="Tables to maintain (maintenance only). Default: all.")
+    ] = None,
+    keep_seconds: Annotated[
+        str | None,
+        typer.Option(help="Age in seconds at which snapshots expire (maintenance only)."),
+    ] = None,
     format_version: Annotated[
         str | None,
         typer.Option(help="Format of Iceberg tables that are created: 2 or 3. Default: 3."),
@@ -56,7 +61,7 @@ def run_job(
 ) -> None:
     """Run a job in the foreground: a batch job to its end, a streaming job until Ctrl-C.
 
-    If SIGTERM or Ctrl-C ends a batch job, the exit code is 143 or 130.
+    If a batch job is ended by SIGTERM, the exit code is 143; by Ctrl-C, it is 130.
     """
     from headwater.capture.official import with_listener
     from headwater.pipeline.jobs.catalog import job as find

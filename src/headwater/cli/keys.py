@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 key = typer.Typer(
     name="key",
-    help="Create, list and revoke API keys of a lineage server.",
+    help="Create, list and revoke API keys of a lineage server or a worker.",
     no_args_is_help=True,
     cls=Front,
 )

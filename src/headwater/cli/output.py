@@ -164,7 +164,9 @@ def state_text(state: str | None) -> Text:
 
 def moment_text(moment: datetime | None) -> str:
     """A moment in UTC, to the second."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S") if moment else "-"
+    if moment is None:
+        return "-"
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(" ", "seconds")
 
 
 def duration_text(seconds: float) -> str:

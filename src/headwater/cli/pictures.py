@@ -124,7 +124,8 @@ class ColumnPicture:
         """What happens, and by which job; on demand with the expression that does it."""
         given = self._steps[origin, destination]
         field = self._nodes[destination].data.field if self._formulas else None
-        told = Text(", ").join(_step(one, field) for one in _steps_of(given))
+        steps = [_step(one, field) for one in _steps_of(given)]
+        told = Text(", ").join({step.plain: step for step in steps}.values())
         if given.job:
             told.append(f"{' · ' if told else ''}by {escaped(given.job.name)}", style="dim")
         return told

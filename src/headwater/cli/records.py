@@ -2,14 +2,17 @@
 
 import re
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headwater.cli.extras import needs
 from headwater.cli.options import DEFAULT_SERVER, AsJson, Server
-from headwater.cli.why import App, Catalog, Master, Sql, given_plan
+from headwater.cli.why import App, Catalog, Master, Sql, TimeZone, given_plan
 from headwater.errors import PipelineExtraMissing, RequestRefused, UsageError
+
+if TYPE_CHECKING:
+    from headwater.trace.given import Given
 
 _OFFSETS = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
 _NO_RECORDS = (400, 404)
@@ -33,15 +36,16 @@ def reached(
     ] = False,
     app: App = None,
     sql: Sql = None,
+    time_zone: TimeZone = None,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
     catalog: Catalog = None,
     master: Master = "local[2]",
 ) -> None:
-    """Show what records of a topic reached: jobs in rerun order, tables and topics."""
+    """Show what records of a topic reached, and which jobs to run again, in order."""
     from headwater.cli.client import Client
     from headwater.cli.output import write_json
-    from headwater.cli.resolve import resolve
+    from headwater.cli.resolve import resolve_topic
 
     match = _OFFSETS.fullmatch(offsets)
     first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
@@ -49,8 +53,9 @@ def reached(
         raise UsageError(
             f"--offsets {offsets} is not a range", hint="Give a range such as 1000-2000"
         )
+    given = given_plan(app, sql, time_zone)
     with Client(server) as client:
-        found = resolve(client, topic)
+        found = resolve_topic(client, topic)
         try:
             told = client.ask(
                 "reached", nodeId=f"{found.kind}:{found.rest}", partition=partition,
@@ -60,22 +65,21 @@ def reached(
             if error.status not in _NO_RECORDS:
                 raise
             raise UsageError(error.reason, hint=_NAME_RECORDS) from None
-    if rows or app or sql:
+    if rows or given:
         span = (str(found.rest).rpartition(":")[2], partition, first, last)
-        told["rows"] = _narrowed(told["jobs"], span, (app, sql), (server, master, catalog))
+        told["rows"] = _narrowed(told["jobs"], span, given, (server, master, catalog))
     (write_json if as_json else _write)(told)
 
 
 def _narrowed(
     jobs: list[dict[str, Any]], span: tuple[str, int, int, int],
-    plan: tuple[str | None, str | None], opened: tuple[str, str, str | None],
+    given: "Given | None", opened: tuple[str, str, str | None],
 ) -> list[dict[str, Any]]:  # fmt: skip
     import msgspec
 
     from headwater.cli.tracing import tracing
     from headwater.trace.forward import Span, rows_reached
 
-    given = given_plan(*plan)
     with tracing(*opened) as one:
         found = rows_reached(one.spark, one.client, one.settings, jobs, Span(*span), given)
     return [msgspec.to_builtins(each) for each in found]
@@ -84,10 +88,10 @@ def _narrowed(
 def _write(told: dict[str, Any]) -> None:
     from headwater.cli.output import moment_text, note, state_text, write_table
 
+    end = told.get("readUpTo")
+    until = f"the partition has been read up to offset {end - 1}" if end else ""
     if not told["jobs"]:
-        end = told.get("readUpTo")
-        until = "" if end is None else f": the partition has been read up to offset {end}"
-        note(f"no job has reported that it read these records{until}")
+        note("no job has reported that it read these records" + (f": {until}" if until else ""))
         return
     rows = []
     for job in told["jobs"]:
@@ -112,6 +116,8 @@ def _write(told: dict[str, Any]) -> None:
         )
     for reason, jobs in _reasons(told["jobs"]).items():
         note(f"{', '.join(jobs)}: {reason}")
+    if end and end <= told["lastOffset"]:
+        note(until)
     if not told["complete"]:
         note("the list is not complete: there are too many runs to follow them all")
 

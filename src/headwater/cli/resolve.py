@@ -34,6 +34,17 @@ def resolve(client: Client, text: str) -> NodeId:
     return _parsed(meant.node_id)
 
 
+def resolve_topic(client: Client, text: str) -> NodeId:
+    """The topic that a name means, or what else it means if there is no such topic.
+
+    Raises: AmbiguousName, UnknownName.
+    """
+    is_short = bool(text.strip()) and ":" not in text
+    if is_short and client.resolve(f"topic:{text}").node is not None:
+        return resolve(client, f"topic:{text}")
+    return resolve(client, text)
+
+
 def resolve_job(client: Client, text: str) -> JobName:
     """The job that a name means.
 

@@ -61,7 +61,7 @@ def server(
     kafka: Annotated[
         list[str] | None,
         typer.Option(
-            help="A Kafka cluster whose topics to show, with schemas and latest messages: "
+            help="A Kafka cluster whose topics are shown, with schemas and latest messages: "
             "NAME=HOST:PORT?registry=URL. Can be repeated; "
             "in HEADWATER_KAFKA, separate clusters with spaces.",
             metavar="NAME=HOST:PORT",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _POLL_S = 0.3
 
 Only = Annotated[
-    str, typer.Option(metavar="A,B", help="Start only these services, and those that they need.")
+    str, typer.Option(metavar="A,B", help="Start only these services and their dependencies.")
 ]
 With = Annotated[
     str,
@@ -163,7 +163,7 @@ def env(
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Check what this machine lacks to run the platform, and how to install it."""
+    """Check whether this machine can run the platform, and show how to install what is missing."""
     from headwater.cli import stack_view
     from headwater.cli.output import out
     from headwater.stack.doctor import examine
@@ -185,7 +185,7 @@ def fetch(
         ),
     ] = "",
 ) -> None:
-    """Fill the jar cache in advance, for images and machines without a network."""
+    """Fill the jar cache in advance, for images and machines without network access."""
     from headwater.cli import stack_up
 
     stack_up.fetch(_settings(), _names(only))

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 _PAGE = 1000
 _BATCH = 500
-_FIRST = "1970-01-01T00:00:00Z"
+_BATCH_BYTES = 16 * 2**20  # a quarter of the largest body that servers take by default
+_FIRST = "0001-01-01T00:00:00Z"  # the earliest time that an event can have
+# JSON has line ends only between tokens, where a space means the same.
+_ON_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 
 class Cursor(msgspec.Struct):
@@ -42,7 +45,8 @@ def export(
 ) -> None:
     """Write all events of a server to a file, one per line, oldest first.
 
-    The file is replaced when the export is complete. Only its owner can read it.
+    An existing file is replaced only when the export is complete. The new file is readable by
+    its owner only.
     """
     from headwater.cli.client import Client
     from headwater.cli.output import note
@@ -52,7 +56,7 @@ def export(
         task = shown.add_task("events", total=None)
         for page, _ in pages(client, Cursor(), "all"):
             for raw in page:
-                out.write(bytes(raw).replace(b"\n", b" ") + b"\n")
+                out.write(bytes(raw).translate(_ON_ONE_LINE) + b"\n")
             count += len(page)
             shown.update(task, completed=count)
     note(f"wrote {count:,} events to {file}")
@@ -63,7 +67,7 @@ def import_(
         str, typer.Argument(metavar="FILE", help="A file of events, or the word marquez.")
     ],
     url: Annotated[
-        str | None, typer.Argument(metavar="URL", help="Address of the Marquez to read from.")
+        str | None, typer.Argument(metavar="URL", help="Address of the Marquez server.")
     ] = None,
     resume: Annotated[
         Path | None,
@@ -98,17 +102,26 @@ def import_(
 
 def _from_file(target: "Client", path: Path, shown: "Progress", task: Any) -> tuple[int, int]:
     count = bad = 0
-    batch: list[bytes] = []
     with _reading(path) as lines:
-        for line in lines:
-            if line.strip():
-                batch.append(line.strip())
-            if len(batch) == _BATCH:
-                bad += _send(target, batch)
-                count, batch = count + len(batch), []
-                shown.update(task, completed=count)
-    bad += _send(target, batch)
-    return count + len(batch), bad
+        for batch in _batches(line.strip() for line in lines):
+            bad += _send(target, batch)
+            count += len(batch)
+            shown.update(task, completed=count)
+    return count, bad
+
+
+def _batches(events: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Events in batches that a server takes in one request, without blank ones."""
+    batch: list[bytes] = []
+    size = 0
+    for event in filter(None, events):
+        if batch and (len(batch) == _BATCH or size + len(event) > _BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(event)
+        size += len(event)
+    if batch:
+        yield batch
 
 
 def _from_marquez(
@@ -125,7 +138,7 @@ def _from_marquez(
     # The key of the environment is that of the target, and nobody else's business.
     with Client(url, key=os.environ.get("MARQUEZ_API_KEY")) as marquez:
         for page, after in pages(marquez, cursor, None):
-            bad += _send(target, [bytes(raw) for raw in page])
+            bad += sum(_send(target, batch) for batch in _batches(map(bytes, page)))
             place.write_bytes(msgspec.json.encode(after))
             shown.update(task, completed=after.done)
             cursor = after
@@ -166,10 +179,8 @@ def _time(raw: msgspec.Raw) -> str:
 
 def _send(target: "Client", batch: list[bytes]) -> int:
     """Send events; how many were refused."""
-    if not batch:
-        return 0
     try:
-        summary = target.send_lines(b"\n".join(line.replace(b"\n", b" ") for line in batch))
+        summary = target.send_lines(b"\n".join(line.translate(_ON_ONE_LINE) for line in batch))
     except RequestRefused as error:
         if error.status != 422:
             raise

@@ -31,8 +31,8 @@ def watch(
 ) -> None:
     """Show the latest run of each job, then states, rates and changes live.
 
-    In a terminal this is a live table, elsewhere one line per change. With --json only
-    changes are written. Press Ctrl-C to stop.
+    In a terminal, the command shows a live table; otherwise it prints one line per change.
+    With --json, it prints only changes. Press Ctrl-C to stop.
     """
     import sys
 

@@ -1,5 +1,6 @@
 """`headwater webhook`: who is called when runs fail or the graph changes."""
 
+import asyncio
 from typing import Annotated
 
 import typer
@@ -12,7 +13,7 @@ from headwater.errors import HeadwaterError, ServerExtraMissing
 
 webhook = typer.Typer(
     name="webhook",
-    help="Call a URL when runs fail or the graph changes.",
+    help="Manage webhooks, which call a URL when runs fail or the graph changes.",
     no_args_is_help=True,
     cls=Front,
 )
@@ -28,7 +29,8 @@ def create(
         list[str] | None,
         typer.Option(
             metavar="WHAT",
-            help="run.failed, run.aborted, lineage.changed or schema.changed. Default: all.",
+            help="run.failed, run.aborted, lineage.changed or schema.changed. Can be repeated. "
+            "Default: all.",
         ),
     ] = None,
     node: Annotated[
@@ -37,7 +39,7 @@ def create(
     ] = None,
     store: Store = STORE,
 ) -> None:
-    """Create a webhook and print the secret that signs its calls. It cannot be shown again."""
+    """Create a webhook and print the secret that signs its calls, which is shown only once."""
     from headwater.cli.output import note
     from headwater.server.store.hooks import create_hook
 
@@ -83,22 +85,29 @@ def call(name: Name, store: Store = STORE) -> None:
     import httpx
 
     from headwater.cli.output import note
-    from headwater.server.live.webhooks import request
+    from headwater.server.live.webhooks import new_client, post
     from headwater.server.store.hooks import find_hook, origin
 
     with opened(store) as database:
         hook = find_hook(database, name)
     place = origin(hook.url)
-    body, headers = request(hook, {"id": f"{hook.id}-test", "type": "test", "data": {}})
+    told = {"id": f"{hook.id}-test", "type": "test", "data": {}}
+
+    async def call_once() -> int:
+        async with new_client() as client:
+            return await post(client, hook, told)
+
     try:
-        answer = httpx.post(hook.url, content=body, headers=headers, timeout=10)
+        status = asyncio.run(call_once())
+    except TimeoutError:
+        raise HeadwaterError(f"{place} does not answer", hint="Check the address") from None
     except httpx.HTTPError as error:
         raise HeadwaterError(
             f"{place} does not answer: {error}", hint="Check the address"
         ) from None
-    if not answer.is_success:
+    if not 200 <= status < 300:
         raise HeadwaterError(
-            f"{place} answered {answer.status_code}",
+            f"{place} answered {status}",
             hint="The receiver must answer 2xx; other calls are retried",
         )
-    note(f"{place} answered {answer.status_code}")
+    note(f"{place} answered {status}")

@@ -1,6 +1,8 @@
 """`headwater why`: where a row of a table came from."""
 
+import re
 from typing import TYPE_CHECKING, Annotated
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 
@@ -21,13 +23,20 @@ App = Annotated[
     str | None,
     typer.Option(
         metavar="'FILE ARGUMENTS'",
-        help="Application that writes the table. It runs to obtain its plan; "
+        help="Application that writes the table. The command runs it to obtain its plan; "
         "its Spark writes are not executed.",
     ),
 ]
 Sql = Annotated[
     str | None,
     typer.Option(metavar="FILE|TEXT", help="SQL that writes the table, or only its query."),
+]
+TimeZone = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ZONE",
+        help="Session time zone of the job that --app or --sql gives, such as Europe/Berlin.",
+    ),
 ]
 Master = Annotated[str, typer.Option(envvar="SPARK_MASTER", help="Spark master.")]
 
@@ -43,10 +52,11 @@ def why(
     ],
     records: Annotated[
         bool,
-        typer.Option("--records", help="Read the records, and show the row's messages."),
+        typer.Option("--records", help="Read the records, and show those that the row came from."),
     ] = False,
     app: App = None,
     sql: Sql = None,
+    time_zone: TimeZone = None,
     limit: Annotated[int, typer.Option(min=1, max=100, help="Trace at most this many rows.")] = 3,
     as_json: AsJson = False,
     server: Server = DEFAULT_SERVER,
@@ -59,7 +69,7 @@ def why(
     from headwater.cli.tracing import tracing
     from headwater.trace.why import why as trace
 
-    given = given_plan(app, sql)
+    given = given_plan(app, sql, time_zone)
     with tracing(server, master, catalog) as opened:
         settings = opened.settings if records or given else None
         name = opened.full_name(table)
@@ -71,10 +81,10 @@ def why(
         raise typer.Exit(1)
 
 
-def given_plan(app: str | None, sql: str | None) -> "Given | None":
+def given_plan(app: str | None, sql: str | None, time_zone: str | None) -> "Given | None":
     """Where the plan of a table comes from, if options say.
 
-    Raises: UsageError.
+    Raises: UsageError, DryRunFailed.
     """
     from headwater.trace.given import Given
 
@@ -82,4 +92,26 @@ def given_plan(app: str | None, sql: str | None) -> "Given | None":
         raise UsageError(
             "--app and --sql cannot be combined", hint="Give the one that writes the table"
         )
-    return Given(app or "", sql or "") if app or sql else None
+    if time_zone and not (app or sql):
+        raise UsageError(
+            "--time-zone has no effect without --app or --sql", hint="Give the plan of the job, too"
+        )
+    if time_zone and not _is_zone(time_zone):
+        raise UsageError(
+            f"--time-zone {time_zone} is no time zone",
+            hint="Give a name such as Europe/Berlin, or an offset such as +02:00",
+        )
+    if not (app or sql):
+        return None
+    given = Given(app or "", sql or "", time_zone or "")
+    given.check()  # before Spark starts
+    return given
+
+
+def _is_zone(name: str) -> bool:
+    if re.fullmatch(r"[+-]\d\d:\d\d", name):
+        return True
+    try:
+        return bool(ZoneInfo(name))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False

@@ -1,7 +1,7 @@
 """Runs an application or SQL without its effects, and keeps the plans of what it would write."""
 
 from headwater.dryrun.replaced import StreamRead
-from headwater.dryrun.run import run_application, run_sql
+from headwater.dryrun.run import is_same_plan, run_application, run_sql
 from headwater.dryrun.writers import Planned
 
-__all__ = ["Planned", "StreamRead", "run_application", "run_sql"]
+__all__ = ["Planned", "StreamRead", "is_same_plan", "run_application", "run_sql"]

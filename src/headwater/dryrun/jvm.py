@@ -59,7 +59,7 @@ _NAMES = re.compile(
 # Packages whose classes write only by methods that are held back.
 _KNOWN = ("java.", "javax.", "scala.", "org.apache.spark.", "org.apache.hadoop.",
           "org.apache.iceberg.", "org.apache.logging.", "org.slf4j.", "py4j.")  # fmt: skip
-_LOOKED = "the application looked at rows before it wrote, and may have used them"
+LOOKED = "the application looked at rows before it wrote, and may have used them"
 _FOREIGN = "the application called {}, which may have read and written anything"
 
 
@@ -69,6 +69,7 @@ class Seams(NamedTuple):
     writer: Callable[[str, DataFrame, tuple[Any, ...]], Any]  # of a method's name and its arguments
     sql: Callable[[SparkSession, str, Any], DataFrame]
     doubt: Callable[[str], None]
+    check: Callable[[], bool]
 
 
 class JvmCalls:
@@ -84,6 +85,7 @@ class JvmCalls:
         def call(member: Any, *given: Any) -> Any:
             if getattr(self._own, "depth", 0):
                 return self._call(member, *given)
+            self._seams.check()
             target, name = str(member.target_id), str(member.name)
             if target.startswith(_STATIC):
                 self._note_foreign(target.removeprefix(_STATIC))
@@ -126,7 +128,7 @@ class JvmCalls:
         if any(of.match(owner) and names.match(name) for of, names in _EFFECTS):
             return None
         if _ACTIONS.fullmatch(name) and (_DATASET.fullmatch(owner) or _ROWS.fullmatch(owner)):
-            self._seams.doubt(_LOOKED)
+            self._seams.doubt(LOOKED)
         return self._call(member, *given)
 
     def _session(self, session: Any) -> SparkSession:

@@ -1,6 +1,8 @@
 """Puts other writers, stream readers and commands into PySpark's classes for a while."""
 
 import inspect
+import threading
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -15,11 +17,19 @@ from pyspark.sql.sql_formatter import SQLStringFormatter
 from pyspark.sql.streaming.query import StreamingQueryManager
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
-from headwater.dryrun.jvm import JvmCalls, Seams
+from headwater.dryrun.jvm import LOOKED, JvmCalls, Seams
 from headwater.dryrun.statements import read_statement
-from headwater.dryrun.writers import Add, BatchWriter, StreamWriter, TableWriter
+from headwater.dryrun.writers import (
+    Add,
+    BatchWriter,
+    MergeWriter,
+    Planned,
+    StreamWriter,
+    TableWriter,
+)
 
 _READ = "_headwater_read"
+_MOMENT = 0.01  # seconds that an application waits which need not
 _RDD = "the application made rows of an RDD, which may come from anywhere"
 _FILES = ("json", "parquet", "csv", "orc", "text", "xml")
 # Options of streams that a bounded read does not know, or refuses.
@@ -41,17 +51,28 @@ class StreamRead(NamedTuple):
     table: str | None = None
 
 
+class Sink(NamedTuple):
+    """What is told about an application.
+
+    `check` may end it where it calls Spark or waits; it returns whether it need not wait any more.
+    """
+
+    add: Add
+    check: Callable[[], bool]
+    miss: Callable[[str], None]  # a write of which no plan is known
+
+
 class Replacements:
     """What an application meets in place of Spark's own, until the end of a `with` block."""
 
     def __init__(
-        self, spark: SparkSession, add: Add, stream: Callable[[StreamRead], DataFrame | None]
+        self, spark: SparkSession, sink: Sink, stream: Callable[[StreamRead], DataFrame | None]
     ) -> None:
-        self._spark, self._stream = spark, stream
-        self._add: Add = lambda planned: add(planned._replace(doubts=(*self._doubts,)))
+        self._spark, self._stream, self._sink = spark, stream, sink
+        self._thread = threading.get_ident()
         self._doubts: dict[str, None] = {}
-        self._calls = JvmCalls(spark, Seams(self._writer, self._run_sql, self._doubt))
-        self._replaced: list[tuple[type, str, Any]] = []
+        self._calls = JvmCalls(spark, Seams(self._writer, self._run_sql, self._doubt, sink.check))
+        self._replaced: list[tuple[Any, str, Any]] = []
 
     def __enter__(self) -> Self:
         """Replace."""
@@ -59,9 +80,7 @@ class Replacements:
         self._put(ClassicFrame, "write", property(lambda frame: BatchWriter(frame, add)))
         self._put(ClassicFrame, "writeStream", property(lambda frame: StreamWriter(frame, add)))
         self._put(ClassicFrame, "writeTo", lambda frame, table: TableWriter(frame, table, add))
-        self._put(
-            ClassicFrame, "mergeInto", lambda frame, table, _on: TableWriter(frame, table, add)
-        )
+        self._put(ClassicFrame, "mergeInto", lambda frame, table, _on: self._merging(frame, table))
         self._replace_reader()
         for name in ("checkpoint", "localCheckpoint"):  # the plan behind is asked for
             self._put(ClassicFrame, name, lambda frame, *_given, **_more: frame)
@@ -74,6 +93,8 @@ class Replacements:
             self._put(Catalog, name, _create_table)
         for name in _SAVES:
             self._put(RDD, name, lambda *_given, **_more: None)
+        self._put(time, "sleep", self._sleep())
+        self._put(threading.Event, "wait", self._event_wait())
         self._put(JavaMember, "__call__", self._calls.calling())
         self._put(JavaClass, "__call__", self._calls.constructing())
         return self
@@ -87,7 +108,29 @@ class Replacements:
             owner, name, original = self._replaced.pop()
             setattr(owner, name, original)
 
-    def _put(self, owner: type, name: str, value: Any) -> None:
+    def _sleep(self) -> Callable[..., None]:
+        """In place of `time.sleep`."""
+        original = time.sleep
+        return lambda seconds: original(_MOMENT if self._need_not_wait() else seconds)
+
+    def _event_wait(self) -> Callable[..., bool]:
+        """In place of `threading.Event.wait`."""
+        original = threading.Event.wait
+
+        def wait(event: threading.Event, timeout: float | None = None) -> bool:
+            return original(event, _MOMENT if self._need_not_wait() else timeout)
+
+        return wait
+
+    def _need_not_wait(self) -> bool:
+        """Whether the application's own thread waits for what does not count any more."""
+        return threading.get_ident() == self._thread and self._sink.check()
+
+    def _add(self, planned: Planned) -> None:
+        with self._calls.let_through():
+            self._sink.add(planned._replace(doubts=(*self._doubts,)))
+
+    def _put(self, owner: Any, name: str, value: Any) -> None:
         self._replaced.append((owner, name, inspect.getattr_static(owner, name)))
         setattr(owner, name, value)
 
@@ -100,7 +143,12 @@ class Replacements:
             return BatchWriter(frame, self._add)
         if name == "writeStream":
             return StreamWriter(frame, self._add)
+        if name == "mergeInto":
+            return self._merging(frame, str(given[0]))
         return TableWriter(frame, str(given[0]), self._add)
+
+    def _merging(self, frame: DataFrame, table: str) -> MergeWriter:
+        return MergeWriter(frame, table, self._sink.miss)
 
     def _created(self, original: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
         def create(session: SparkSession, data: Any, *given: Any, **more: Any) -> DataFrame:
@@ -177,6 +225,10 @@ class Replacements:
             statement = read_statement(session, text)
         for planned in statement.writes:
             self._add(planned)
+        if statement.missed:
+            self._sink.miss(statement.missed)
+        if statement.looks:
+            self._doubt(LOOKED)
         with self._calls.let_through():
             if statement.may_run:
                 return self._original_sql(session, text, args)

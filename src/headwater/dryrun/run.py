@@ -8,15 +8,15 @@ outside Spark, such as calling other services, it does here as well.
 import re
 import runpy
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import NamedTuple
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from headwater.dryrun.replaced import Enough, Replacements, StreamRead
+from headwater.dryrun.replaced import Enough, Replacements, Sink, StreamRead
 from headwater.dryrun.writers import Planned
 from headwater.errors import DryRunFailed
 
@@ -28,23 +28,72 @@ _STATEMENT = re.compile(
 )
 
 
-class _Sink(NamedTuple):
+_LONGEST = 20.0  # seconds that an application goes on after a write that is wanted
+_REPEATED = 3  # writes of one plan, after which an application is taken to repeat itself
+_MORE = "the application {} after it wrote the table: it may write the table again"
+
+
+class _Sink:
     """Keeps what an application would write, and ends it when that is enough."""
 
-    found: list[Planned]
-    wanted: Wanted
+    def __init__(self, wanted: Wanted) -> None:
+        self.found: list[Planned] = []
+        self._wanted, self._began = wanted, 0.0
+        self._kept: list[Planned] = []
+        self._missed: dict[str, None] = {}
+
+    def result(self) -> list[Planned]:
+        """What was found, with what is not known of all of it."""
+        return [one._replace(doubts=(*one.doubts, *self._missed)) for one in self.found]
+
+    def miss(self, what: str) -> None:
+        """Note something that was not executed, and whose rows are not known."""
+        self._missed[f"{what} is not executed: it may write the table as well"] = None
+
+    @property
+    def has_wanted(self) -> bool:
+        """Whether a write that is wanted has been found."""
+        return bool(self._kept)
 
     def add(self, planned: Planned) -> None:
+        """Keep a write; a third one of the same plan ends a loop.
+
+        Raises: Enough.
+        """
         self.found.append(planned)
-        if self.wanted(planned):
+        if not self._wanted(planned):
+            return
+        self._began = self._began or time.monotonic()
+        self._kept.append(planned)
+        if sum(is_same_plan(planned, one) for one in self._kept) >= _REPEATED:
             raise Enough
+
+    def check(self) -> bool:
+        """Whether there is a write that is wanted; ends an application that goes on for long.
+
+        Raises: Enough.
+        """
+        if self._kept and time.monotonic() - self._began > _LONGEST:
+            self.doubt("was still running")
+            raise Enough
+        return self.has_wanted
+
+    def doubt(self, what: str) -> None:
+        """Note that an application was not seen to its end."""
+        self._missed[_MORE.format(what)] = None
+
+
+def is_same_plan(one: Planned, other: Planned) -> bool:
+    """Whether two writes write what the same plan gives."""
+    plans = (write.frame._jdf.queryExecution().analyzed() for write in (one, other))
+    return bool(next(plans).sameResult(next(plans)))
 
 
 def run_application(
     spark: SparkSession, application: Path, arguments: Sequence[str] = (),
     stream: Stream = lambda _read: None, wanted: Wanted = lambda _planned: False,
 ) -> list[Planned]:  # fmt: skip
-    """What an application would write; it ends early at a write that is `wanted`.
+    """What an application would write; after a write that is `wanted` it ends soon.
 
     `stream` gives the rows of a stream; without any, all that its source has.
 
@@ -52,18 +101,26 @@ def run_application(
     """
     if not application.is_file():
         raise DryRunFailed(str(application), "it is not a file")
-    with _replaced(spark, stream, wanted) as found, _as_main(application, arguments):
+    with _replaced(spark, stream, wanted) as sink, _as_main(application, arguments):
         try:  # what it prints is not the answer
             with redirect_stdout(sys.stderr):
                 runpy.run_path(str(application), run_name="__main__")
         except Enough:
             pass
         except SystemExit as error:
-            if error.code not in (None, 0):
-                raise DryRunFailed(str(application), f"it ended with {error.code}") from None
+            _ended_early(sink, error.code not in (None, 0), application, f"ended with {error.code}")
         except Exception as error:
-            raise DryRunFailed(str(application), _one_line(error)) from error
-    return found
+            if not sink.has_wanted:
+                raise DryRunFailed(str(application), _one_line(error)) from error
+            sink.doubt(f"failed ({_one_line(error)})")
+    return sink.result()
+
+
+def _ended_early(sink: _Sink, is_failed: bool, application: Path, how: str) -> None:
+    if is_failed and not sink.has_wanted:
+        raise DryRunFailed(str(application), f"it {how}") from None
+    if is_failed:
+        sink.doubt(how)
 
 
 def run_sql(
@@ -74,24 +131,24 @@ def run_sql(
 
     Raises: DryRunFailed.
     """
-    with _replaced(spark, stream, wanted) as found:
+    with _replaced(spark, stream, wanted) as sink:
         try:
             for statement in filter(str.strip, _STATEMENT.findall(text)):
                 frame = spark.sql(statement)
                 if frame.columns:
-                    found.append(Planned("", frame))
+                    sink.found.append(Planned("", frame))
         except Enough:
             pass
         except PySparkException as error:
             raise DryRunFailed("the SQL text", _one_line(error)) from error
-    return found
+    return sink.result()
 
 
 @contextmanager
-def _replaced(spark: SparkSession, stream: Stream, wanted: Wanted) -> Iterator[list[Planned]]:
-    sink = _Sink([], wanted)
-    with Replacements(spark, sink.add, stream):
-        yield sink.found
+def _replaced(spark: SparkSession, stream: Stream, wanted: Wanted) -> Iterator[_Sink]:
+    sink = _Sink(wanted)
+    with Replacements(spark, Sink(sink.add, sink.check, sink.miss), stream):
+        yield sink
 
 
 @contextmanager

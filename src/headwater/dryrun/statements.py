@@ -24,6 +24,10 @@ _HARMLESS = frozenset({
     "SetCatalogCommand", "SetNamespaceCommand", "CacheTable", "CacheTableAsSelect", "UncacheTable",
     "AddJarsCommand", "CreateVariable", "SetVariable", "CreateViewCommand", "CreateFunctionCommand",
 })  # fmt: skip
+# They add no rows to a table.
+_ROWLESS = ("Create", "Drop", "Alter", "Rename", "Truncate", "Refresh", "Analyze", "Repair",
+            "Comment", "Set", "Unset", "Add", "DeleteFrom", "Replace", "Recover")  # fmt: skip
+_LOOKING = frozenset({"SetVariable", "CreateVariable", "CacheTableAsSelect"})
 _SHOWN = ("Show", "Describe", "Explain")
 _CREATING = ("CreateTableAsSelect", "ReplaceTableAsSelect")
 
@@ -33,6 +37,8 @@ class Statement(NamedTuple):
 
     writes: list[Planned]
     may_run: bool
+    missed: str = ""  # what it is, if it may write rows that are not known
+    looks: bool = False  # whether it takes values out of rows
 
 
 def read_statement(session: SparkSession, text: str) -> Statement:
@@ -43,14 +49,16 @@ def read_statement(session: SparkSession, text: str) -> Statement:
     plan = session._jsparkSession.sessionState().sqlParser().parsePlan(text)
     kind = _kind(plan)
     if kind in _HARMLESS or kind.startswith(_SHOWN):
-        return Statement([], True)
+        return Statement([], True, looks=kind in _LOOKING)
     find = session._jvm.java.lang.Class.forName  # type: ignore[union-attr]
     kinds = [find(f"{_LOGICAL}.{name}") for name in _CHANGING]
     changing = [node for node in _nodes(plan) if any(kind.isInstance(node) for kind in kinds)]
     if not changing:
-        return Statement([], _QUERY.match(text) is not None)
-    written = (_planned(session, plan, node) for node in changing)
-    return Statement([planned for planned in written if planned is not None], False)
+        may_run = _QUERY.match(text) is not None
+        return Statement([], may_run, "" if may_run else kind)
+    writes = [one for node in changing if (one := _planned(session, plan, node)) is not None]
+    is_missed = not writes and not kind.startswith(_ROWLESS)
+    return Statement(writes, False, kind if is_missed else "")
 
 
 def _kind(plan: Any) -> str:
@@ -81,8 +89,19 @@ def _planned(session: SparkSession, plan: Any, node: Any) -> Planned | None:
     if kind == "InsertIntoStatement" and not node.byName():
         chosen = node.userSpecifiedCols()
         columns = [str(chosen.apply(n)) for n in range(chosen.size())]
+        columns = columns or _dynamic_columns(session, target, node.partitionSpec())
         frame = by_position(frame, target, columns)
     return Planned(target, frame)
+
+
+def _dynamic_columns(session: SparkSession, target: str, spec: Any) -> list[str]:
+    """The columns that a query gives of a table, if others are given by PARTITION (name = …)."""
+    if spec.isEmpty():
+        return []
+    keys = spec.keySet().toSeq()
+    static = {str(keys.apply(n)).lower() for n in range(keys.size())
+              if spec.apply(keys.apply(n)).isDefined()}  # fmt: skip
+    return [name for name in session.table(target).columns if name.lower() not in static]
 
 
 def _with_ctes(session: SparkSession, plan: Any, query: Any) -> Any:

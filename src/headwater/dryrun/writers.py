@@ -94,6 +94,21 @@ class TableWriter:
         return lambda *_arguments, **_options: self
 
 
+class MergeWriter:
+    """In place of `DataFrame.mergeInto`, whose rows are not those of its frame."""
+
+    def __init__(self, frame: DataFrame, table: str, miss: Callable[[str], None]) -> None:
+        self._frame, self._table, self._miss = frame, table, miss
+
+    def merge(self) -> None:
+        """Note that there is a write."""
+        self._miss(f"mergeInto({self._table!r})")
+
+    def __getattr__(self, _name: str) -> Callable[..., "MergeWriter"]:
+        """Take `whenMatched`, `insertAll` and the like."""
+        return lambda *_arguments, **_options: self
+
+
 class StreamWriter(BatchWriter):
     """In place of `DataFrame.writeStream`."""
 

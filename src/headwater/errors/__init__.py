@@ -18,9 +18,11 @@
     │   └── UpgradeBlocked   another server holds the lock of the store's upgrade
     ├── KafkaExtraMissing    the client of Kafka is not installed
     ├── UnknownPipeline      a cluster that the server does not know
+    ├── UnknownKafkaCluster  a Kafka cluster that the server does not know
     ├── UnknownTopic         a topic that does not exist
     ├── KafkaUnreachable     the brokers of a Kafka cluster did not answer the server
     ├── PipelineUnreachable  a worker or Kafka Connect cluster did not answer the server
+    ├── PipelineAnswerUnusable  a cluster sent an answer that is not passed on
     ├── EventRejected        an event that cannot be accepted
     │   ├── EventTooLarge    an event, or a body, with too many bytes or values
     │   ├── RunOfAnother     an event of a run that its key may not report
@@ -116,11 +118,13 @@ from headwater.errors.server import AddressUnavailable as AddressUnavailable
 from headwater.errors.server import KafkaExtraMissing as KafkaExtraMissing
 from headwater.errors.server import KafkaUnreachable as KafkaUnreachable
 from headwater.errors.server import KeyMissing as KeyMissing
+from headwater.errors.server import PipelineAnswerUnusable as PipelineAnswerUnusable
 from headwater.errors.server import PipelineUnreachable as PipelineUnreachable
 from headwater.errors.server import ServerExtraMissing as ServerExtraMissing
 from headwater.errors.server import StoreError as StoreError
 from headwater.errors.server import StoreTooNew as StoreTooNew
 from headwater.errors.server import StoreUnreachable as StoreUnreachable
+from headwater.errors.server import UnknownKafkaCluster as UnknownKafkaCluster
 from headwater.errors.server import UnknownPipeline as UnknownPipeline
 from headwater.errors.server import UnknownStore as UnknownStore
 from headwater.errors.server import UnknownTopic as UnknownTopic

@@ -114,12 +114,24 @@ class UpgradeBlocked(StoreError):
 class UnknownPipeline(HeadwaterError):
     """A worker or Kafka Connect cluster that the server does not know."""
 
-    def __init__(self, name: str, known: list[str], option: str = "--connect NAME=URL") -> None:
+    def __init__(self, name: str, known: list[str]) -> None:
         self.name, self.known = name, known
         listed = f"The server has: {', '.join(known)}" if known else "The server has none yet"
         super().__init__(
             f"no pipeline is called {name!r}",
-            hint=f"{listed}. To add one, start the server with {option}",
+            hint=f"{listed}. To add one, start the server with --connect NAME=URL",
+        )
+
+
+class UnknownKafkaCluster(HeadwaterError):
+    """A Kafka cluster that the server does not know."""
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        self.name, self.known = name, known
+        listed = f"The server has: {', '.join(known)}" if known else "The server has none yet"
+        super().__init__(
+            f"no Kafka cluster is called {name!r}",
+            hint=f"{listed}. To add one, start the server with --kafka NAME=HOST:PORT",
         )
 
 
@@ -153,4 +165,15 @@ class PipelineUnreachable(HeadwaterError):
         super().__init__(
             f"{name} at {url} does not answer: {reason}",
             hint="Check that it is running, and that the server can reach it",
+        )
+
+
+class PipelineAnswerUnusable(HeadwaterError):
+    """A worker or Kafka Connect cluster sent an answer that the server does not pass on."""
+
+    def __init__(self, name: str, url: str, reason: str) -> None:
+        self.name, self.url, self.reason = name, url, reason
+        super().__init__(
+            f"{name} at {url} sent an answer that {reason}",
+            hint="Check that the address is that of Kafka Connect's REST API, or ask it directly",
         )

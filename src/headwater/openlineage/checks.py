@@ -9,11 +9,12 @@ from uuid import UUID
 from headwater.errors import EventRejected
 from headwater.openlineage.events import (
     MAX_FIELD,
-    MAX_NAME,
     Event,
     EventDataset,
+    check_name,
     check_text,
     is_plain,
+    is_plain_name,
 )
 from headwater.openlineage.facets import (
     ColumnLineageFacet,
@@ -87,8 +88,8 @@ def _check_lineage(part: EventDataset) -> None:
             # There may be tens of thousands: where a text stands is put together only if needed.
             if not (
                 is_plain(given.field, MAX_FIELD)
-                and is_plain(given.name, MAX_NAME)
-                and is_plain(given.namespace, MAX_NAME)
+                and is_plain_name(given.name)
+                and is_plain_name(given.namespace)
             ):
                 _check_input(given, f"{where}.fields.{field}.inputFields")
     for given in facet.dataset or ():
@@ -104,18 +105,22 @@ def _check_explicit_lineage(part: EventDataset) -> None:
     for name, _ in fields:
         check_text(name, f"{where}.fields", MAX_FIELD)
     for given in [*(facet.inputs or ()), *(one for _, f in fields for one in f.inputs or ())]:
-        for text, limit, what in (
-            (given.namespace, MAX_NAME, "namespace"),
-            (given.name, MAX_NAME, "name"),
-            (given.field, MAX_FIELD, "field"),
+        for text, check, what in (
+            (given.namespace, check_name, "namespace"),
+            (given.name, check_name, "name"),
+            (given.field, _check_field, "field"),
         ):
             if text is not None:
-                check_text(text, f"{where}.inputs.{what}", limit)
+                check(text, f"{where}.inputs.{what}")
+
+
+def _check_field(text: str, where: str) -> None:
+    check_text(text, where, MAX_FIELD)
 
 
 def _check_input(given: InputField, where: str) -> None:
-    check_text(given.namespace, f"{where}.namespace", MAX_NAME)
-    check_text(given.name, f"{where}.name", MAX_NAME)
+    check_name(given.namespace, f"{where}.namespace")
+    check_name(given.name, f"{where}.name")
     check_text(given.field, f"{where}.field", MAX_FIELD)
 
 
@@ -130,16 +135,16 @@ def _check_symlinks(part: EventDataset) -> None:
             "Report partitions and files as datasets of their own",
         )
     for index, name in enumerate(names):
-        check_text(name.namespace, f"{where}[{index}].namespace", MAX_NAME)
-        check_text(name.name, f"{where}[{index}].name", MAX_NAME)
+        check_name(name.namespace, f"{where}[{index}].namespace")
+        check_name(name.name, f"{where}[{index}].name")
 
 
 def _check_lifecycle(part: EventDataset) -> None:
     facet: LifecycleFacet | None = read_strictly(part.facets, "lifecycleStateChange", part.where)
     if facet and facet.previous_identifier:
         where = f"{part.where}.facets.lifecycleStateChange.previousIdentifier"
-        check_text(facet.previous_identifier.namespace, f"{where}.namespace", MAX_NAME)
-        check_text(facet.previous_identifier.name, f"{where}.name", MAX_NAME)
+        check_name(facet.previous_identifier.namespace, f"{where}.namespace")
+        check_name(facet.previous_identifier.name, f"{where}.name")
 
 
 def _check_parent(event: Event) -> None:
@@ -154,8 +159,8 @@ def _check_parent(event: Event) -> None:
         if run is not None:
             _check_uuid(run.run_id, f"{where}.run.runId")
         if job is not None:
-            check_text(job.namespace, f"{where}.job.namespace", MAX_NAME)
-            check_text(job.name, f"{where}.job.name", MAX_NAME)
+            check_name(job.namespace, f"{where}.job.namespace")
+            check_name(job.name, f"{where}.job.name")
 
 
 def _check_uuid(text: str, where: str) -> None:

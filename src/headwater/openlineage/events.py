@@ -15,6 +15,7 @@ from headwater.openlineage.times import Moment, parse_moment
 
 MAX_NAME = 1024  # characters, and twice as many bytes: what PostgreSQL can still index
 MAX_FIELD = 1024
+_DOTS = frozenset((".", ".."))  # clients, proxies and servers remove them from addresses
 _NONE = Raw(b"null")
 
 
@@ -116,8 +117,8 @@ def make_event(raw: bytes, body: Body, parts: Callable[[Raw, str], list[EventDat
         return Event(raw, digest, time, EventType.OTHER, None, None, _EMPTY, _EMPTY, [], [], part)
     if body.job is None:
         raise EventRejected("job", "is missing")
-    _check_name(body.job.namespace, "job.namespace")
-    _check_name(body.job.name, "job.name")
+    check_name(body.job.namespace, "job.namespace")
+    check_name(body.job.name, "job.name")
     return Event(
         raw,
         digest,
@@ -215,8 +216,8 @@ def _run_id(run: _Run | None) -> UUID | None:
 
 
 def _part(dataset: _Dataset, where: str) -> EventDataset:
-    _check_name(dataset.namespace, f"{where}.namespace")
-    _check_name(dataset.name, f"{where}.name")
+    check_name(dataset.namespace, f"{where}.namespace")
+    check_name(dataset.name, f"{where}.name")
     own = dataset.output_facets if dataset.output_facets is not None else dataset.input_facets
     return EventDataset(
         dataset.namespace,
@@ -232,9 +233,9 @@ def _part(dataset: _Dataset, where: str) -> EventDataset:
 
 
 def _source(facets: Facets) -> str | None:
-    """The name of the data source; none where it is too long for one."""
+    """The name of the data source; none where it is no name that can be asked for."""
     name = text_of(facets, "dataSource", "name")
-    return name if name and len(name.encode()) <= 2 * MAX_NAME else None
+    return name if name and len(name.encode()) <= 2 * MAX_NAME and name not in _DOTS else None
 
 
 def _lineage_digest(facets: Facets | None) -> bytes | None:
@@ -261,6 +262,21 @@ def is_plain(text: str, limit: int) -> bool:
     return 0 < len(text) <= limit and text.isascii() and not text.isspace()
 
 
+def is_plain_name(text: str) -> bool:
+    """Whether a name of a job, a dataset or a namespace can be stored, by the quickest look."""
+    return is_plain(text, MAX_NAME) and text not in _DOTS
+
+
+def check_name(text: str, where: str) -> None:
+    """Refuse a name of a job, a dataset or a namespace that cannot be stored or asked for.
+
+    Raises: EventRejected, naming the place.
+    """
+    check_text(text, where, MAX_NAME)
+    if text in _DOTS:
+        raise EventRejected(where, f"is {text!r}, which cannot be part of an address")
+
+
 def check_text(text: str, where: str, limit: int) -> None:
     """Refuse a name that is empty, too long, or cannot be stored.
 
@@ -282,7 +298,3 @@ def _check_bytes(text: str, where: str, limit: int) -> None:
         raise EventRejected(where, "holds half of a surrogate pair") from None
     if size > 2 * limit:
         raise EventRejected(where, f"has {size:,} bytes; {2 * limit:,} is the most")
-
-
-def _check_name(text: str, where: str) -> None:
-    check_text(text, where, MAX_NAME)

@@ -165,6 +165,7 @@ class CommitProgress(Struct):
     offsets: dict[str, dict[str, tuple[int | None, int]]] | None = None  # from and to
     snapshot: str | None = None
     sequence: int | None = None
+    recovered: bool = False  # an earlier run, or an earlier start of the query, made it
 
 
 class ProgressFacet(Struct, rename="camel"):
@@ -189,8 +190,11 @@ class OutputStatistics(Struct, rename="camel"):
     file_count: float | None = None
 
 
+# Values of a progress facet: 60 micro-batches that read 1,000 partitions each have as many.
+MOST_PROGRESS = 200_000
+_LONGEST_SNAPSHOT = 128  # characters of a snapshot's id; Iceberg's are numbers
+_progress = msgspec.json.Decoder(ProgressFacet)
 _LENIENT: dict[str, msgspec.json.Decoder[Any]] = {
-    "headwater_progress": msgspec.json.Decoder(ProgressFacet),
     "outputStatistics": msgspec.json.Decoder(OutputStatistics),
 }
 _STRICT: dict[str, msgspec.json.Decoder[Any]] = {
@@ -261,6 +265,30 @@ def read_leniently(facets: Facets, name: str) -> Any:
         return _LENIENT[name].decode(raw)
     except _UNREADABLE:
         return None
+
+
+def count_values(raw: bytes) -> int:
+    """How many values JSON has, or more where its texts hold brackets and commas."""
+    return sum(raw.count(mark) for mark in (b",", b"[", b"{"))
+
+
+def read_progress(raw: "Raw | bytes") -> ProgressFacet | None:
+    """Read how far a streaming query is; None where that is malformed or no query reports so much.
+
+    A value takes up to forty times the bytes in memory that it takes in JSON.
+    """
+    text = bytes(raw)
+    if len(text) > MOST_PROGRESS and count_values(text) > MOST_PROGRESS:
+        return None
+    try:
+        return _progress.decode(text)
+    except _UNREADABLE:
+        return None
+
+
+def snapshot_ids(facet: ProgressFacet) -> list[str]:
+    """The Iceberg snapshots that a progress facet tells of, without what no table calls one."""
+    return [id_ for id_ in facet.snapshots or () if len(id_) <= _LONGEST_SNAPSHOT]
 
 
 class _Values(Struct):

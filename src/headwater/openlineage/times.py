@@ -81,7 +81,8 @@ def _offset(zone: str | None) -> int:
 def format_moment(moment: int) -> str:
     """Write a moment as Marquez does: UTC, no fraction where it is zero."""
     seconds, micros = divmod(moment, 1_000_000)
-    text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    # strftime writes years before 1000 with fewer than four digits.
+    text = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat()
     if micros == 0:
         return text + "Z"
     return f"{text}.{micros:06d}Z" if micros % 1000 else f"{text}.{micros // 1000:03d}Z"

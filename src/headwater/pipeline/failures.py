@@ -13,6 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from headwater.errors import RegistryRefused
 
 _DEPTH, _LENGTH = 12, 20_000
+_EXCEPTION, _NAMED = re.compile(r"\b[\w.$]+(?:Exception|Error)\b"), 500
 # Names of exceptions, and what services answer, while they start, stop or cannot be reached.
 _PASSING = re.compile(
     r"ConnectException|ConnectTimeout|SocketTimeout|SocketException|NoRouteToHost|"
@@ -50,6 +51,19 @@ def is_transient(error: BaseException) -> bool:
 def text_is_transient(text: str) -> bool:
     """Whether a chain of causes, as text, names a service that could not be reached."""
     return _PASSING.search(text) is not None
+
+
+def without_frames(error: str) -> str:
+    """What an error of py4j tells, cause by cause, without the frames of its stack.
+
+    Spark tells the end of an interrupted query by a pattern that begins at py4j's words, and whose
+    recursion overflows the stack of the query's thread on thousands of letters behind them; then
+    the query never ends. So only names of exceptions stand there.
+    """
+    lines = [one for one in error.splitlines() if not one.lstrip().startswith(("at ", "... "))]
+    told = "\n".join(lines)[:_LENGTH]
+    names = " ".join(dict.fromkeys(_EXCEPTION.findall(told)))[:_NAMED]
+    return f"{told}\npy4j.protocol.Py4JJavaError: An error occurred while calling {names}"
 
 
 def causes(query: StreamingQuery) -> str:

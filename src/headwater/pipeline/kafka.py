@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -12,13 +13,18 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 _WAIT_S = 30
+_WARNINGS = 4  # and worse: what a client writes on stderr
+
+
+def _client(bootstrap: str) -> dict[str, Any]:
+    return {"bootstrap.servers": bootstrap, "log_level": _WARNINGS}
 
 
 def ensure_topics(
     bootstrap: str, names: list[str], *, partitions: int = 1, replicas: int = 1
 ) -> None:
     """Create those topics that do not exist yet."""
-    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin = AdminClient(_client(bootstrap))
     known = admin.list_topics(timeout=_WAIT_S).topics
     new = [NewTopic(name, partitions, replicas) for name in names if name not in known]
     for made in (admin.create_topics(new) if new else {}).values():
@@ -96,7 +102,7 @@ def end_offsets(bootstrap: str, topic: str) -> dict[int, int]:
 
 def held_offsets(bootstrap: str, topic: str) -> dict[int, tuple[int, int]]:
     """The first offset and the one after the last, by partition; nothing of an unknown topic."""
-    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin = AdminClient(_client(bootstrap))
     # Asked for by name, a topic that is not there might be made.
     known = topic in admin.list_topics(timeout=_WAIT_S).topics
     return _ends(bootstrap, topic) if known else {}
@@ -104,7 +110,7 @@ def held_offsets(bootstrap: str, topic: str) -> dict[int, tuple[int, int]]:
 
 def first_since(bootstrap: str, topic: str, at_ms: int) -> dict[int, int]:
     """The offset of the first record of a time or later, by partition, where there is one."""
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "headwater-offsets"})
+    consumer = Consumer({**_client(bootstrap), "group.id": "headwater-offsets"})
     try:
         numbers = consumer.list_topics(topic, timeout=_WAIT_S).topics[topic].partitions
         wanted = [TopicPartition(topic, number, at_ms) for number in numbers]
@@ -117,13 +123,13 @@ def first_since(bootstrap: str, topic: str, at_ms: int) -> dict[int, int]:
 def is_compacted(bootstrap: str, topic: str) -> bool:
     """Whether a topic keeps the last record of each key only."""
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
-    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin = AdminClient(_client(bootstrap))
     found = admin.describe_configs([resource], request_timeout=_WAIT_S)[resource].result()
     return "compact" in str(found["cleanup.policy"].value)
 
 
 def _ends(bootstrap: str, topic: str) -> dict[int, tuple[int, int]]:
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "headwater-offsets"})
+    consumer = Consumer({**_client(bootstrap), "group.id": "headwater-offsets"})
     try:
         found = consumer.list_topics(topic, timeout=_WAIT_S).topics[topic].partitions
         return {

@@ -70,8 +70,10 @@ class ConfigKey(msgspec.Struct, frozen=True):
         text = value.strip()
         if "${" in value:
             return ""
-        if self.type in (Type.INT, Type.LONG) and not (text.isdigit() and int(text) >= self.least):
-            return f"{value!r} is not a whole number from {self.least} up"
+        if self.type in (Type.INT, Type.LONG) and not (
+            _WHOLE.fullmatch(text) and int(text) >= self.least
+        ):
+            return f"{value[:64]!r} is not a whole number from {self.least} up"
         if self.type is Type.BOOLEAN and text.lower() not in ("true", "false"):
             return f"{value!r} is neither true nor false"
         if self.type is Type.DOUBLE and not _RATE.fullmatch(text):
@@ -85,6 +87,7 @@ class ConfigKey(msgspec.Struct, frozen=True):
 
 
 _PLACEHOLDER = re.compile(r"\b[A-Z]{2,}\b|\*")
+_WHOLE = re.compile(r"[0-9]{1,18}")  # str.isdigit takes superscripts for digits
 _RATE = re.compile(r"0(\.\d+)?|1(\.0+)?|\.\d+")
 _HIGH, _LOW = Importance.HIGH, Importance.LOW
 _REGISTERED = ("AvroConverter", "JsonSchemaConverter", "ProtobufConverter", "JsonConverter")

@@ -52,10 +52,15 @@ class Table(msgspec.Struct, frozen=True):
         return cls(name, sql.struct(columns), sql.partitions(partition_by), properties(settings))
 
 
+def has_catalog(spark: SparkSession, name: str) -> bool:
+    """Whether a session knows a catalog."""
+    return bool(spark.conf.get(f"spark.sql.catalog.{name}", None))
+
+
 def configure_catalog(spark: SparkSession, name: str, options: Mapping[str, str]) -> None:
     """Make a catalog known to a session that does not know it yet."""
     prefix = f"spark.sql.catalog.{name}"
-    if spark.conf.get(prefix, None):
+    if has_catalog(spark, name):
         return
     for key, value in options.items():
         spark.conf.set(f"{prefix}.{key}", value)

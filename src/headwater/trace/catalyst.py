@@ -14,10 +14,30 @@ _ORDERED = {
     "ListAgg": "listagg", "RowNumber": "row_number", "NTile": "ntile", "Lead": "lead",
     "Lag": "lag", "NthValue": "nth_value", "GlobalLimit": "limit", "Tail": "tail",
     "Offset": "offset", "MonotonicallyIncreasingID": "monotonically_increasing_id",
+    "CollectSet": "collect_set", "MaxBy": "max_by", "MinBy": "min_by", "Mode": "mode",
+    "ApproximatePercentile": "percentile_approx", "ApproxTopK": "approx_top_k",
 }  # fmt: skip
 _RANDOM = frozenset({"Rand", "Randn", "RandStr", "Uuid", "Shuffle", "Sample", "SparkPartitionID"})
 _CLOCKS = frozenset({"CurrentTimestamp", "CurrentDate", "Now", "LocalTimestamp", "CurrentTime"})
+_SESSION = frozenset({"CurrentUser", "SessionUser", "CurrentDatabase", "CurrentCatalog"})
+_FUNCTIONS = frozenset(
+    {
+        "PythonUDF",
+        "PythonUDAF",
+        "PythonUDTF",
+        "ScalaUDF",
+        "ScalaUDAF",
+        "ScalaAggregator",
+        "HiveSimpleUDF",
+        "HiveGenericUDF",
+        "ApplyFunctionExpression",
+        "V2Aggregator",
+    }
+)
+_FUNCTION = "a function of the application is taken to give the same result again"
+_RANDOM_PLAN = "it is not deterministic"
 _DELAY = "spark.watermarkDelayMs"
+_TIMES = ('"timestamp"', '"variant"', ".CurrentTimeZone", ".CurrentDate")
 _GROUPS = ("InPandas", "InArrow", "InPandasWithState", "WithState")
 
 
@@ -102,17 +122,49 @@ def has_subqueries(plan: Plan) -> bool:
 
 def doubts(plan: Plan) -> list[str]:
     """What makes a plan give other rows when it is evaluated again, in words."""
-    found: dict[str, None] = {}
+    found: dict[str, None] = {} if plan.deterministic() else {_RANDOM_PLAN: None}
     for name in _classes(json.loads(plan.toJSON())):
         if name in _ORDERED:
             found[f"{_ORDERED[name]} depends on the order of rows"] = None
         elif name in _RANDOM:
-            found["it is not deterministic"] = None
+            found[_RANDOM_PLAN] = None
         elif name in _CLOCKS:
             found["it depends on the time at which it is evaluated"] = None
+        elif name in _SESSION:
+            found["it depends on the session in which it is evaluated"] = None
+        elif name in _FUNCTIONS:
+            found[_FUNCTION] = None
         elif name.endswith(_GROUPS):
             found["a Python function is given rows in groups"] = None
     return [*found]
+
+
+def uses_times(plan: Plan) -> bool:
+    """Whether a plan uses timestamps, so that it may depend on the time zone of the session.
+
+    Spark folds literals and casts when it parses and analyzes a plan, in the session's zone: what
+    is left tells too little to look for less.
+    """
+    return any(map(_uses_times, json.loads(plan.toJSON())))
+
+
+def _uses_times(node: dict[str, Any]) -> bool:
+    is_leaf = not node.get("num-children")
+    name = str(node.get("class", "")).rpartition(".")[2]
+    if name == "View" or (is_leaf and name != "LocalRelation"):  # an inline table may be folded
+        return False
+    text = json.dumps(node)
+    return any(sign in text for sign in _TIMES) or _is_zoned(node)
+
+
+def _is_zoned(value: Any) -> bool:
+    """Whether there is an expression with a time zone, other than a cast: all casts have one."""
+    if isinstance(value, list):
+        return any(map(_is_zoned, value))
+    if not isinstance(value, dict):
+        return False
+    is_cast = str(value.get("class", "")).endswith(".Cast")
+    return ("timeZoneId" in value and not is_cast) or any(map(_is_zoned, value.values()))
 
 
 def keeps_first_of_several(plan: Plan) -> bool:

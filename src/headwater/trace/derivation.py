@@ -19,9 +19,13 @@ from headwater.trace.catalyst import Plan
 
 MOST = 1_000  # rows of a source that are listed
 CHECKED = 64  # rows that are removed in turn
+_AT_ONCE = 16  # plans that are evaluated as one: each of its joins takes memory
 _HELD = 100_000  # rows of a source that are evaluated again
 
-_AGAIN = "the plan, evaluated again, does not give this row: it, or what it read, has changed since"
+_AGAIN = (
+    "the plan, evaluated again, does not give this row: the plan, settings of its session, what it "
+    "read or the order of a sum of floating-point numbers may be different"
+)
 _TWICE = "several rows of the output are equal to it"
 _TOGETHER = "some of these count only together: without any single one of them the row is the same"
 _SUBQUERY = "its expressions hold subqueries, whose rows are not followed"
@@ -90,8 +94,17 @@ class Derivation:
             return Derived(listed, counts, False, False, reason)
         if self._doubts or is_loose:
             reason = "; ".join([*self._doubts, *([_LOOSE] if is_loose else [])])
+            if not any(counts.values()):  # a row comes of something
+                return Derived(listed, counts, False, False, f"{_AGAIN}; {reason}")
             return Derived(listed, counts, False, True, reason)
         return self._checked(row, equal, found, listed, counts)
+
+    def may_give(self, row: Row, columns: T.StructType) -> bool:
+        """Whether the plan gives a row, or may have given it when it was evaluated first."""
+        if self.doubts:
+            return True
+        equal, _ = _equals(row, columns, self.columns)
+        return not catalyst.frame_of(self._spark, self._plan).where(equal).isEmpty()
 
     def changed_without(self, ids: tuple[str, ...], condition: Column) -> DataFrame:
         """The rows of the output that change without some rows of the sources with these ids."""
@@ -194,7 +207,9 @@ class Derivation:
             catalyst.frame_of(self._spark, self._over(sources)).where(equal).select(F.lit(number))
             for number, sources in enumerate(variants)
         ]
-        found = [row[0] for row in reduce(DataFrame.unionAll, frames).collect()]
+        found: list[int] = []
+        for some in _batched(frames, _AT_ONCE):
+            found += [row[0] for row in reduce(DataFrame.unionAll, some).collect()]
         return [found.count(number) for number in range(len(variants))]
 
     def _over(self, sources: dict[str, DataFrame]) -> Plan:
@@ -207,6 +222,11 @@ class Derivation:
             return catalyst.as_leaf(self._spark, rows, leaf)
 
         return catalyst.with_leaves(self._spark, self._plan, replaced)
+
+
+def _batched(frames: list[DataFrame], size: int) -> list[list[DataFrame]]:
+    """Some at a time."""
+    return [frames[at : at + size] for at in range(0, len(frames), size)]
 
 
 def _rdd(leaf: Plan) -> int:

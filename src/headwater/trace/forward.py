@@ -14,13 +14,13 @@ from headwater.pipeline import sql
 from headwater.pipeline.settings import Settings
 from headwater.trace.derivation import is_comparable
 from headwater.trace.given import PLACE, Given, GivenPlan, targets_of
-from headwater.trace.iceberg import IcebergTable
+from headwater.trace.iceberg import SEQUENCE, IcebergTable
 from headwater.trace.lineage import Lineage, Server
 from headwater.trace.plans import PLACE as PLACED
 from headwater.trace.plans import StreamPlan, TablePlan, plans_named, rows_of
 from headwater.trace.predicate import reason_of
 from headwater.trace.ranges import held
-from headwater.trace.values import shown
+from headwater.trace.values import in_utc, shown
 
 _LISTED = 20  # rows that are shown
 _COMMITS = 20  # of a table that a given plan is evaluated over
@@ -28,6 +28,9 @@ _EQUAL = "other records give equal rows"
 _NO_PLAN = "how it computes rows is not known here: --app or --sql may give its plan"
 _SINCE = "it, or they, have changed since"
 _TABLES = "its plan reads tables, and is not followed through these: give the plan of each job"
+_SEVERAL = "{} plans write the table: which of them made which commit is not known"
+_RENAMED = "the table's columns have changed since"
+_ANY_SNAPSHOT = "equal rows of other snapshots are counted as well"
 _CHANGED = "the plan, evaluated without the records, gives other rows in place of these"
 
 
@@ -52,6 +55,7 @@ class RowsReached(Struct, rename="camel"):
     rows: list[dict[str, Any]] = []
 
 
+@in_utc()
 def rows_reached(
     spark: SparkSession, server: Server, settings: Settings, jobs: list[dict[str, Any]],
     span: Span, given: Given | None = None,
@@ -91,14 +95,14 @@ class _Forward:
                 told.table = own.name
                 self._by_given_plan(told, own, output, self._given)
             else:
-                self._by_own_plan(told)
+                self._by_own_plan(told, output)
         except HeadwaterError as error:
             told.reason = error.message
         except PySparkException as error:
             told.reason = reason_of(error)
         return told
 
-    def _by_own_plan(self, told: RowsReached) -> None:
+    def _by_own_plan(self, told: RowsReached, output: dict[str, Any]) -> None:
         plan = plans_named(told.job)
         if plan is None:
             return
@@ -107,11 +111,13 @@ class _Forward:
             return
         told.table = table.name
         if isinstance(plan, StreamPlan):
-            self._of_records(told, table, plan)
+            self._of_records(told, table, plan, output)
         else:
             self._of_rows(told, table, plan)
 
-    def _of_records(self, told: RowsReached, table: IcebergTable, plan: StreamPlan) -> None:
+    def _of_records(
+        self, told: RowsReached, table: IcebergTable, plan: StreamPlan, output: dict[str, Any]
+    ) -> None:
         span, bootstrap = self._span, self._settings.need("bootstrap", "Kafka")
         ranges = {span.partition: (span.first, span.last + 1)}
         found = held(self._spark, bootstrap, span.topic, ranges, None)
@@ -121,7 +127,8 @@ class _Forward:
             return
         made = rows_of(found.records, plan.operators(self._settings, span.topic)).drop(*PLACED)
         self._made[plan.table] = made
-        rows = table.frame()
+        rows, others = self._written(table, output)
+        doubts += others
         counts = self._counts(rows, made)
         doubts += [_EQUAL] if any(has > should for has, should in counts) else []
         gone = sum(max(0, should - has) for has, should in counts)
@@ -140,7 +147,7 @@ class _Forward:
              if one["nodeId"] == str(source.node)), None,
         )  # fmt: skip
         if made is None or version is None or source.snapshot(version) is None:
-            told.reason = f"which rows of {plan.source} it read is not known any more"
+            told.reason = f"which rows of {plan.source} it read is not known"
             return
         frame = IcebergTable(self._spark, source.name, version).frame()
         for operator in plan.operators:
@@ -164,7 +171,10 @@ class _Forward:
             if write is None:
                 doubts[f"no run has reported the snapshot {snapshot}"] = None
                 continue
-            over = plan.over(table, write)
+            over, *others = plan.over(table, write)
+            if others:
+                told.reason = _SEVERAL.format(len(others) + 1)
+                return
             unsure = [*over.derivation.doubts, *([_TABLES] if over.tables else [])]
             if unsure or not over.derivation.names:
                 told.reason = "; ".join([*unsure, *over.missing]) or "it reads no topic"
@@ -181,7 +191,13 @@ class _Forward:
             told.reason = "; ".join(doubts) or "no snapshot of it is known to hold the records"
             return
         made = reduce(DataFrame.unionAll, parts)
-        rows = table.frame()
+        rows, unsure = self._written(table, output)
+        doubts |= dict.fromkeys(unsure)
+        if not [*_shared(rows, made)]:
+            told.reason = _RENAMED
+            return
+        if not all(map(table.has_columns_of, output["snapshots"])):
+            doubts[_RENAMED] = None
         counts = self._counts(rows, made)
         gone = sum(max(0, should - has) for has, should in counts)
         if gone:
@@ -191,6 +207,15 @@ class _Forward:
         found = rows.join(made, self._same(rows, made), "left_semi")
         self._tell(told, found, table, [*doubts])
         told.reason = _CHANGED if told.exact else told.reason
+
+    def _written(self, table: IcebergTable, output: dict[str, Any]) -> tuple[DataFrame, list[str]]:
+        """The rows of the snapshots that may hold the records; why others may be among them."""
+        made = [table.snapshot(one) for one in output["snapshots"]]
+        sequences = [one.sequence for one in made if one is not None and one.is_v3]
+        if len(sequences) < output["snapshotCount"]:
+            return table.frame(), [_ANY_SNAPSHOT]
+        rows = table.frame()
+        return rows.where(F.col(SEQUENCE).isin(sequences)), []
 
     def _given_tables(self, given: Given) -> dict[str, IcebergTable]:
         found = {}

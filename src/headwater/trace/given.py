@@ -4,7 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from headwater.capture.datasets.naming import location
-from headwater.dryrun import Planned, StreamRead, run_application, run_sql
+from headwater.dryrun import Planned, StreamRead, is_same_plan, run_application, run_sql
 from headwater.errors import DryRunError, DryRunFailed, NothingWritten
 from headwater.openlineage.names import DatasetName
 from headwater.pipeline import kafka, sql
@@ -23,7 +23,7 @@ from headwater.trace.catalyst import Plan
 from headwater.trace.derivation import Derivation, Source
 from headwater.trace.iceberg import IcebergTable
 from headwater.trace.ranges import Ranges, held, spans_of
-from headwater.trace.values import shown
+from headwater.trace.values import in_zone, shown
 
 PLACE = ("topic", "partition", "offset")
 _ROW = ("_file", "_pos")
@@ -34,6 +34,10 @@ _RECORD = (
 _HEADERS = ", headers array<struct<key:string,value:binary>>"
 # Rows that an application itself holds are constant, unless it had looked at others before.
 _CONSTANT = frozenset({"LocalRelation", "OneRowRelation", "Range", "LogicalRDD", "CTERelationRef"})
+_ZONE = "spark.sql.session.timeZone"
+_ZONE_UNKNOWN = (
+    "the plan uses times, and the time zone of the job's session is not known: --time-zone gives it"
+)
 _AS_NOW = "a topic is read in a batch: which offsets it had then is not known"
 
 
@@ -42,6 +46,7 @@ class Given(NamedTuple):
 
     application: str = ""
     sql: str = ""
+    time_zone: str = ""  # of the job's session; empty where it is not known
 
     @property
     def name(self) -> str:
@@ -59,6 +64,14 @@ class Given(NamedTuple):
         except ValueError as error:
             raise DryRunFailed(self.application, str(error)) from None
 
+    def check(self) -> None:
+        """Look whether the application is there.
+
+        Raises: DryRunFailed.
+        """
+        if self.application and not Path((self.command or [""])[0]).is_file():
+            raise DryRunFailed(self.application, "it is not a file")
+
 
 class Evaluated(NamedTuple):
     """A plan over what one write has read."""
@@ -74,7 +87,7 @@ class GivenPlan:
 
     def __init__(self, spark: SparkSession, given: Given) -> None:
         self._spark, self._given = spark, given
-        self._known: dict[tuple[str, str], Evaluated] = {}
+        self._known: dict[tuple[str, str], list[Evaluated]] = {}
         self._bounds: dict[str, catalyst.StateBound | None] = {}
 
     def is_of_its_batch(self, table: IcebergTable) -> bool:
@@ -95,11 +108,12 @@ class GivenPlan:
             self._bounds[table.name] = None
             with suppress(DryRunError):  # such as a function that counts the rows of a batch
                 planned = _chosen(self._spark, self._given, table, _streaming(self._spark))
-                self._bounds[table.name] = catalyst.state_bound(catalyst.analyzed(planned.frame))
+                bounds = {catalyst.state_bound(catalyst.analyzed(one.frame)) for one in planned}
+                self._bounds[table.name] = bounds.pop() if len(bounds) == 1 else None
         return self._bounds[table.name]
 
-    def over(self, table: IcebergTable, write: Mapping[str, Any]) -> Evaluated:
-        """The plan over the offsets and snapshots that a write has read.
+    def over(self, table: IcebergTable, write: Mapping[str, Any]) -> list[Evaluated]:
+        """The plan of each write into the table, over what the write in question has read.
 
         Raises: DryRunFailed, NothingWritten.
         """
@@ -123,8 +137,11 @@ class _Evaluation:
         self._tables: dict[str, IcebergTable] = {}
         self._missing: dict[str, None] = {}
 
-    def of(self, table: IcebergTable) -> Evaluated:
-        planned = _chosen(self._spark, self._given, table, self._stream)
+    def of(self, table: IcebergTable) -> list[Evaluated]:
+        chosen = _chosen(self._spark, self._given, table, self._stream)
+        return [self._evaluated(planned) for planned in chosen]
+
+    def _evaluated(self, planned: Planned) -> Evaluated:
         self._doubts |= dict.fromkeys(planned.doubts)
         derivation = Derivation(self._spark, planned.frame, self._source)
         return Evaluated(derivation, self._tables, [*self._doubts], [*self._missing])
@@ -238,21 +255,49 @@ def _record(options: Mapping[str, str]) -> str:
 def _chosen(
     spark: SparkSession, given: Given, table: IcebergTable,
     stream: Callable[[StreamRead], DataFrame | None],
-) -> Planned:  # fmt: skip
-    """The write into a table; a query without a target is taken for it."""
+) -> list[Planned]:  # fmt: skip
+    """The writes into a table, of each plan once; a query without a target is taken for one."""
 
     def wanted(planned: Planned) -> bool:
         return is_same_table(planned.target, table)
 
     found = _planned(spark, given, stream, wanted)
-    chosen = [one for one in found if wanted(one)] or [one for one in found if not one.target]
+    chosen = [one for one in found if wanted(one)] or [one for one in found if not one.target][-1:]
     if not chosen:
         targets = [*dict.fromkeys(one.target for one in found if one.target)]
         raise NothingWritten(given.name, table.name, targets)
-    return chosen[-1]
+    distinct: list[Planned] = []
+    for one in chosen:
+        if not any(is_same_plan(one, other) for other in distinct):
+            distinct.append(one)
+    return distinct
 
 
 def _planned(
+    spark: SparkSession, given: Given, stream: Callable[[StreamRead], DataFrame | None],
+    wanted: Callable[[Planned], bool],
+) -> list[Planned]:  # fmt: skip
+    """What was given would write, in the time zone of the job as far as that is known."""
+    before = spark.conf.get(_ZONE)
+    spark.conf.set(_ZONE, given.time_zone or "UTC")
+    # The driver's own zone is that of times without one in Python.
+    is_named = given.time_zone[:1].isalpha()
+    try:
+        with in_zone(given.time_zone) if is_named else nullcontext():
+            found = _run(spark, given, stream, wanted)
+    finally:
+        spark.conf.set(_ZONE, str(before))
+    return found if given.time_zone else [_in_doubt(one) for one in found]
+
+
+def _in_doubt(planned: Planned) -> Planned:
+    """A write, with the doubt about the time zone if its plan uses times."""
+    if not catalyst.uses_times(catalyst.analyzed(planned.frame)):
+        return planned
+    return planned._replace(doubts=(*planned.doubts, _ZONE_UNKNOWN))
+
+
+def _run(
     spark: SparkSession, given: Given, stream: Callable[[StreamRead], DataFrame | None],
     wanted: Callable[[Planned], bool],
 ) -> list[Planned]:  # fmt: skip

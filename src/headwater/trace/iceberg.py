@@ -20,7 +20,7 @@ from headwater.openlineage.names import DatasetName
 from headwater.pipeline import sql, tables
 from headwater.trace.predicate import reason_of
 
-_SEQUENCE, _ROW_ID, _FILE = "_last_updated_sequence_number", "_row_id", "_file"
+SEQUENCE, _ROW_ID, _FILE = "_last_updated_sequence_number", "_row_id", "_file"
 _V3 = 3
 _EXPIRED = "the snapshot that wrote the row has expired"
 _REPLACED = (
@@ -66,6 +66,11 @@ class IcebergTable:
         Raises: TableUnknown.
         """
         self.name, self.version, self._spark = name, version, spark
+        catalog, *below = sql.parts(name)
+        is_known = catalog == "spark_catalog" or tables.has_catalog(spark, catalog)
+        if len(below) > 1 and not is_known:
+            reason = f"there is no catalog {catalog}, with which a name of so many parts begins"
+            raise TableUnknown(name, reason)
         try:
             if not tables.exists(spark, name):
                 raise TableUnknown(name, "it does not exist")
@@ -73,8 +78,13 @@ class IcebergTable:
             table = loader.loadIcebergTable(spark._jsparkSession, sql.quoted(name))
         except (PySparkException, Py4JError) as error:
             raise TableUnknown(name, reason_of(error)) from None
-        self._metadata = metadata = table.operations().current()
-        self._snapshots = metadata.snapshots()
+        try:
+            self._operations = table.operations()
+            # The catalog keeps what it has read, while others go on writing.
+            self._metadata = metadata = self._operations.refresh()
+        except Py4JError:  # of `orders.snapshots` and the like, which have no rows of their own
+            raise TableUnknown(name, "it shows the metadata of a table; name the table") from None
+        self._is_refreshed = False
         newest = metadata.currentSnapshot()
         self.current = None if newest is None else str(newest.snapshotId())
         self.format_version = int(metadata.formatVersion())
@@ -91,7 +101,7 @@ class IcebergTable:
 
     def frame(self, *more: str) -> DataFrame:
         """The rows with what tells their snapshots, and other columns of metadata."""
-        metadata = [_FILE] + ([_SEQUENCE, _ROW_ID] if self.format_version >= _V3 else [])
+        metadata = [_FILE] + ([SEQUENCE, _ROW_ID] if self.format_version >= _V3 else [])
         return self._rows.select("*", *metadata, *more)
 
     def matching(self, condition: Column, text: str, most: int) -> tuple[list[TracedRow], int]:
@@ -123,7 +133,22 @@ class IcebergTable:
     def snapshot(self, id_: str) -> Snapshot | None:
         """A snapshot by its id, unless it has expired."""
         found = self._metadata.snapshot(int(id_))
+        if found is None and self._refresh():
+            found = self._metadata.snapshot(int(id_))
         return None if found is None else _snapshot(found)
+
+    def has_columns_of(self, id_: str) -> bool:
+        """Whether a snapshot was written with the columns that the table has now."""
+        found = self._metadata.snapshot(int(id_))
+        own = found.schemaId() if found is not None else None
+        return own is not None and int(own) == int(self._metadata.currentSchemaId())
+
+    def _refresh(self) -> bool:
+        """Read the table's metadata once more: rows may be newer than it."""
+        if self._is_refreshed:
+            return False
+        self._metadata, self._is_refreshed = self._operations.refresh(), True
+        return True
 
     def _locate(self, row: Row, made: Snapshot | None, entry: tuple[str, int] | None) -> TracedRow:
         own = Row(*self.columns)(*row[: len(self.columns)])
@@ -142,16 +167,13 @@ class IcebergTable:
         return TracedRow(own, row_id, entry[1], entry[0], reason)
 
     def _by_sequence(self, sequence: int | None) -> Snapshot | None:
-        """The snapshot of a sequence number; snapshots stand in the order of theirs."""
-        low, high = 0, self._snapshots.size()
-        while sequence is not None and low < high:
-            middle = (low + high) // 2
-            found = self._snapshots[middle]
-            number = int(found.sequenceNumber())
-            if number == sequence:
-                return _snapshot(found)
-            low, high = (middle + 1, high) if number < sequence else (low, middle)
-        return None
+        """The snapshot of a sequence number."""
+        if sequence is None:
+            return None
+        found = _search(self._metadata.snapshots(), sequence)
+        if found is None and self._refresh():
+            found = _search(self._metadata.snapshots(), sequence)
+        return found
 
     def _entries(self, files: set[str]) -> dict[str, tuple[str, int]]:
         """The snapshot that added each file, and its sequence number."""
@@ -168,8 +190,21 @@ class IcebergTable:
 
 
 def _sequence(row: Row) -> int | None:
-    found = row.asDict().get(_SEQUENCE)
+    found = row.asDict().get(SEQUENCE)
     return None if found is None else int(found)
+
+
+def _search(snapshots: Any, sequence: int) -> Snapshot | None:
+    """The snapshot of a sequence number; snapshots stand in the order of theirs."""
+    low, high = 0, snapshots.size()
+    while low < high:
+        middle = (low + high) // 2
+        found = snapshots[middle]
+        number = int(found.sequenceNumber())
+        if number == sequence:
+            return _snapshot(found)
+        low, high = (middle + 1, high) if number < sequence else (low, middle)
+    return None
 
 
 def _snapshot(found: Any) -> Snapshot:

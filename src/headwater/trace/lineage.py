@@ -132,7 +132,7 @@ class Lineage:
             self.note(f"{error.message}: only what the table itself knows is shown")
         except RequestRefused as error:
             if error.status == _NOT_FOUND:
-                self.note(f"no run has reported {what}: it was not captured")
+                self.note(f"no run has reported {what}: it was not captured, or not yet")
             else:
                 self.note(f"the server refused to answer for {what}: {error.reason}")
         return None

@@ -115,6 +115,11 @@ def reading(settings: Settings, topic: str) -> list[Operator]:
 def _ingestion(settings: Settings, topic: str) -> list[Operator]:
     return [
         *reading(settings, topic),
+        Operator(
+            "filter: the price fits DECIMAL(10, 2)",
+            iceberg_ingestion.fitting,
+            "the price does not fit into the table's column",
+        ),
         Operator("select", lambda orders: iceberg_ingestion.priced(orders, *PLACE), ""),
     ]
 

@@ -36,6 +36,8 @@ def condition(spark: SparkSession, text: str) -> Column:
     """
     if len(text) > _LONGEST:
         raise BadPredicate(text, f"it has more than {_LONGEST} characters")
+    if "${" in text:  # Spark would put a variable of the environment in its place
+        raise BadPredicate(text, "${ must not stand in it")
     try:
         tree = json.loads(_parsed(spark, text))
     except ParseException as error:

@@ -12,7 +12,7 @@ from headwater.errors import DryRunError, HeadwaterError
 from headwater.pipeline import sql
 from headwater.pipeline.settings import Settings
 from headwater.trace.derivation import MOST, Derived, is_comparable
-from headwater.trace.given import PLACE, GivenPlan
+from headwater.trace.given import PLACE, Evaluated, GivenPlan
 from headwater.trace.iceberg import IcebergTable, TracedRow
 from headwater.trace.lineage import Lineage
 from headwater.trace.plans import StreamPlan, TablePlan, rows_of, stream_plan, table_plan
@@ -22,6 +22,9 @@ from headwater.trace.shapes import Record, Records, SourceRow
 from headwater.trace.values import shown
 
 _NUMBER = "_number"
+_OTHER_COLUMNS = "the table's columns have changed since the row was written"
+_OTHERS = "several jobs write the table ({}): the plan may be that of another one"
+_SEVERAL = "{} plans write the table, and {} of them may have given this row: one is followed"
 
 
 class RecordFinder:
@@ -57,10 +60,13 @@ class RecordFinder:
         elif write.get("stateful") and row.snapshot_id:
             bound = self._given.watermark_of(table, row.row)
             write = self._lineage.writes(table.node, row.snapshot_id, bound)[0]
-        over = self._given.over(table, write)
+        over, doubts = _giving(self._given.over(table, write), row.row, columns)
+        if row.snapshot_id and not table.has_columns_of(row.snapshot_id):
+            doubts.append(_OTHER_COLUMNS)
+        doubts += self._other_applications(table)
         derived = over.derivation.of(row.row, columns)
         records, sources = list[Record](), list[SourceRow]()
-        doubts = [*(f"rows of {name} are not followed" for name in over.missing), *over.doubts]
+        doubts += [*(f"rows of {name} are not followed" for name in over.missing), *over.doubts]
         for name, rows in derived.rows.items():
             if name not in over.tables:
                 records += [Record(*(one[place] for place in PLACE)) for one in rows]
@@ -74,6 +80,11 @@ class RecordFinder:
                 for one, each in zip(located, told, strict=True)
             ]
         return _by_plan(derived, records, sources, doubts, write, row)
+
+    def _other_applications(self, table: IcebergTable) -> list[str]:
+        """Why the plan may be that of another application than the one that wrote a row."""
+        names = sorted({one.name.partition(".")[0] for one in self._lineage.writers(table.node)})
+        return [_OTHERS.format(", ".join(names))] if len(names) > 1 else []
 
     def find(self, table: IcebergTable, rows: list[TracedRow]) -> list[Records]:
         """The records of each row; what cannot be found says why."""
@@ -173,6 +184,18 @@ class RecordFinder:
         return _grouped(plan, version, sources, told, count, is_same=is_same)
 
 
+def _giving(
+    several: list[Evaluated], row: Row, columns: T.StructType
+) -> tuple[Evaluated, list[str]]:
+    """Of the plans that write a table, the one that gives a row; why another may have given it."""
+    if len(several) == 1:
+        return several[0], []
+    giving = [one for one in several if one.derivation.may_give(row, columns)] or several[-1:]
+    if len(giving) == 1:
+        return giving[0], []
+    return giving[0], [_SEVERAL.format(len(several), len(giving))]
+
+
 def group_of(plan: TablePlan, frame: DataFrame, row: Row) -> DataFrame:
     """The rows of a source that a job puts into the group of a row."""
     for operator in plan.operators:
@@ -186,13 +209,15 @@ def _by_plan(
     write: dict[str, Any], row: TracedRow,
 ) -> Records:  # fmt: skip
     """The answer that a given plan leads to."""
-    reasons = [derived.reason, *doubts]
+    reasons = [*doubts]
     if write.get("stateful") and _begins_anywhere(write):
         reasons.append("the stream keeps state, and where it began to read is not known")
     is_certain = write.get("exact") or write.get("stateful")
     if not is_certain or row.reason:
         reasons.append(str(row.reason or write.get("reason")))
-    is_exact = derived.exact and len(reasons) == 1
+    is_exact = derived.exact and not reasons
+    if is_exact or not derived.exact:  # what makes the rest certain does not stand before doubts
+        reasons.insert(0, derived.reason)
     tables = [*dict.fromkeys(str(one.table) for one in sources)]
     return Records(
         # A row that may have been copied may have been written by another batch.

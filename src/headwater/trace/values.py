@@ -1,10 +1,41 @@
 """Values of rows as JSON has them."""
 
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
 from pyspark.sql import Row
+
+
+@contextmanager
+def in_utc() -> Iterator[None]:
+    """Let this process live in UTC.
+
+    PySpark hands timestamps to Python in the machine's zone and without its name, so that an hour
+    that comes twice a year would be told as another one.
+    """
+    with in_zone("UTC"):
+        yield
+
+
+@contextmanager
+def in_zone(zone: str) -> Iterator[None]:
+    """Let this process live in a time zone."""
+    before = os.environ.get("TZ")
+    os.environ["TZ"] = zone
+    time.tzset()
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["TZ"]
+        else:
+            os.environ["TZ"] = before
+        time.tzset()
 
 
 def shown(value: Any) -> Any:

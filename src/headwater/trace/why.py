@@ -13,11 +13,12 @@ from headwater.trace.messages import add_messages
 from headwater.trace.predicate import condition
 from headwater.trace.records import RecordFinder
 from headwater.trace.shapes import RowStory, SnapshotTold, Story
-from headwater.trace.values import shown
+from headwater.trace.values import in_utc, shown
 
 _NOT_REPORTED = "no run has reported the snapshot"
 
 
+@in_utc()
 def why(
     spark: SparkSession, server: Server, table: str, predicate: str, most: int,
     settings: Settings | None = None, given: Given | None = None,
@@ -65,7 +66,7 @@ def find_rows(
 def row_story(table: IcebergTable, lineage: Lineage, row: TracedRow) -> RowStory:
     """Where one row came from."""
     writes = lineage.writes(table.node, row.snapshot_id) if row.snapshot_id else []
-    reason = row.reason or (None if writes else _NOT_REPORTED)
+    reason = row.reason or (None if writes or not lineage.is_up else _NOT_REPORTED)
     return RowStory(shown(row.row), row.row_id, _told(table, row), reason is None, reason, writes)
 
 

@@ -16,7 +16,7 @@ from headwater.errors import HeadwaterError
 from headwater.openlineage.names import DatasetName
 from headwater.pipeline import kafka
 from headwater.pipeline.settings import Settings
-from headwater.trace.iceberg import IcebergTable
+from headwater.trace.iceberg import SEQUENCE, IcebergTable
 from headwater.trace.lineage import FailedRun, Lineage, Server, Writer
 from headwater.trace.messages import add_messages
 from headwater.trace.plans import (
@@ -32,7 +32,7 @@ from headwater.trace.plans import (
 from headwater.trace.predicate import reason_of
 from headwater.trace.ranges import MADE_AGAIN
 from headwater.trace.shapes import Record, Records
-from headwater.trace.values import shown
+from headwater.trace.values import in_utc, shown
 
 _DEAD_LETTERS = ".dead-letters"
 _NO_TOPIC = "the Kafka cluster has no such topic: check its name, and KAFKA_BOOTSTRAP"
@@ -61,6 +61,7 @@ class Outcome(Struct, rename="camel"):
     complete: bool = True
 
 
+@in_utc()
 def why_not(
     spark: SparkSession, server: Server, settings: Settings, table: str, record: Record
 ) -> Outcome:
@@ -158,14 +159,14 @@ class _Search:
             return told
         behind = [job["name"] for job in self._jobs if _holds(job, table)]
         unknown = None
-        if behind:
-            unknown = (
-                f"{behind[0]} has read what came of it: how it computes rows is not known here"
-            )
-        elif not self._lineage.is_up:
+        if not self._lineage.is_up:
             unknown = "without the server it is not known who has read it"
         elif table.current and not self._lineage.writes(table.node, table.current):
             unknown = f"no run has reported the snapshot {table.current}: it may hold the record"
+        elif behind:
+            unknown = (
+                f"{behind[0]} has read what came of it: how it computes rows is not known here"
+            )
         if unknown:
             told.outcome, told.reason = "unknown", unknown
             return told
@@ -209,7 +210,7 @@ class _Search:
         writes = self._lineage.writes(table.node, table.current) if table.current else []
         offsets = writes[0]["offsets"] if writes else {}
         span = offsets.get(self._record.topic, {}).get(str(self._record.partition)) or {}
-        until = f": it has read up to offset {span['to']}" if span.get("to") is not None else ""
+        until = f": it has read up to offset {span['to'] - 1}" if span.get("to") else ""
         return f"has not got past the record{until}"
 
     def _evaluate(self, told: Outcome, table: IcebergTable, operators: list[Operator]) -> None:
@@ -220,9 +221,13 @@ class _Search:
             self._look_for_letters(told)
             return
         told.row = shown(row)
-        if table.frame().where(_equals(row)).isEmpty():
+        rows = table.frame().where(_equals(row))
+        made = table.snapshot(told.snapshot) if told.snapshot else None
+        own = rows.where(F.col(SEQUENCE) == F.lit(made.sequence)) if made and made.is_v3 else rows
+        if own.isEmpty():
             told.outcome = "overwritten"
             told.reason = "its row was written, and has been deleted or changed since"
+            told.reason += "" if rows.isEmpty() else "; an equal row was written by another commit"
         else:
             told.outcome, told.reason = "written", "its row is in the table"
 
@@ -244,7 +249,7 @@ class _Search:
                 if frame.isEmpty():
                     return
             except PySparkException as error:
-                told.reason = f"it fails the job: {reason_of(error)}"
+                told.reason = f"the step cannot process it: {reason_of(error)}"
                 return
 
     def _look_for_letters(self, told: Outcome) -> None:

@@ -31,7 +31,21 @@ object Words {
     orders.map(order => Order(order.id, order.price * 2)).write.parquet(s"$home/doubled")
     orders.filter($"id" > 0).selectExpr("price + id AS total").write.parquet(s"$home/totals")
     orders.rdd.map(_.price).saveAsTextFile(s"$home/prices")
+    checkpoints(spark)
     threads(spark)
+  }
+
+  /** What cuts plans in two: checkpoints with the same columns, and RDDs. */
+  def checkpoints(spark: SparkSession): Unit = {
+    import spark.implicits._
+    val orders = spark.read.parquet(s"$home/orders")
+    val cut = orders.join(spark.read.parquet(s"$home/doubled"), Seq("id"), "left_semi").localCheckpoint()
+    val twice = orders.filter($"id" > 0).localCheckpoint().filter($"price" > 0).localCheckpoint()
+    cut.write.parquet(s"$home/cut")
+    twice.write.parquet(s"$home/twice")
+    orders.localCheckpoint(eager = false).write.parquet(s"$home/later")
+    spark.createDataFrame(orders.rdd, orders.schema).write.parquet(s"$home/again")
+    spark.sparkContext.textFile(s"$home/words").toDF("line").write.parquet(s"$home/lines")
   }
 
   /** Sessions that are made in threads with other class loaders, as servers have them. */

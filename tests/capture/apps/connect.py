@@ -19,6 +19,7 @@ orders = spark.read.schema("id int, price double").json(str(HOME / "in"))
 orders.groupBy("id").sum("price").write.parquet(str(HOME / "totals"))
 with contextlib.suppress(PySparkException):
     orders.write.parquet(str(HOME / "totals"))  # it is there already
+orders.filter("price > 1").localCheckpoint().write.parquet(str(HOME / "cut"))
 arriving = spark.readStream.schema("id int, price double").json(str(HOME / "in"))
 
 

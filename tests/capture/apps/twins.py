@@ -33,6 +33,7 @@ headwater.attach(spark, flush_seconds=200)
 orders = spark.read.schema("id int, price double").json(str(HOME / "in"))
 orders.groupBy("id").agg(F.sum("price").alias("total")).write.parquet(str(HOME / "totals"))
 orders.write.saveAsTable("orders")
+orders.filter("price > 1").localCheckpoint().write.parquet(str(HOME / "cut"))
 spark.sql("create table doubled using parquet as select id, price * 2 as price from orders")
 spark.sql("insert into doubled select id, price from orders where price > 1")
 with contextlib.suppress(PySparkException):

@@ -52,7 +52,9 @@ export type ReachedJob = Omit<answers.ReachedJob, "inputs" | "outputs"> & {
   outputs: ReachedOutput[];
 };
 
-export type Reached = Pick<answers.Reached, "complete"> & { jobs: ReachedJob[] };
+export type Reached = Pick<answers.Reached, "complete" | "partition" | "readUpTo"> & {
+  jobs: ReachedJob[];
+};
 
 export type VersionRead = Named<answers.VersionRead>;
 

@@ -20,6 +20,8 @@ const dataset = (name: string, snapshotCount = 0) => ({
 
 const reached: Reached = {
   complete: true,
+  partition: 0,
+  readUpTo: null,
   jobs: [
     jobOf("sink", { inputs: [dataset("orders")], outputs: [dataset("table", 3)] }),
     jobOf("merge", { exact: false, inputs: [dataset("orders")], outputs: [dataset("table", 1)] }),

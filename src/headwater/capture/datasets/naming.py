@@ -19,6 +19,8 @@ from headwater.capture.plan.sources import Field
 log = logging.getLogger("headwater.capture")
 
 _OBJECT_STORES = {"s3a": "s3", "s3n": "s3", "s3": "s3", "gs": "gs", "gcs": "gs", "oss": "oss"}
+# A pattern of Hadoop: the folder before its first wildcard. A host may be written in brackets.
+_WILDCARD = re.compile(r"^((?:\w+://[^/]*)?[^*?\[{]*)/[^/]*?[*?\[{]")
 _DEFAULT_PORTS = {
     "postgresql": "5432",
     "mysql": "3306",
@@ -39,6 +41,13 @@ class Symlink(Struct, frozen=True):
     type: str = "TABLE"
 
 
+class Version(Struct, frozen=True, order=True):
+    """A state of a dataset, after all those with a smaller number."""
+
+    number: int
+    text: str
+
+
 class Dataset(Struct, frozen=True):
     """A dataset as capture reports it."""
 
@@ -48,12 +57,18 @@ class Dataset(Struct, frozen=True):
     fields: tuple[Field, ...] = ()
     locations: tuple[str, ...] = ()  # the parts of it that are read or written, if not all of it
     behind: tuple[Behind, ...] | None = None  # its columns in a query that the database runs
-    version: str = ""  # the state of it that is read
+    version: Version | None = None  # the state of it that is read
 
     @property
     def key(self) -> tuple[str, str]:
         """What identifies the dataset."""
         return self.namespace, self.name
+
+    @property
+    def names(self) -> frozenset[tuple[str, str]]:
+        """All that it is known by: its name, its symlinks, and the places that are used of it."""
+        places = ((self.namespace, place) for place in self.locations)
+        return frozenset((self.key, *((s.namespace, s.name) for s in self.symlinks), *places))
 
 
 def renamed(dataset: Dataset, namespace: str | None, name: str | None) -> Dataset:
@@ -103,6 +118,12 @@ def location(uri: str) -> Dataset:
     if scheme in ("", "file") or not parts.netloc:
         return Dataset("file", path if path.startswith("/") else f"/{path}")
     return Dataset(f"{scheme}://{parts.netloc}", path)
+
+
+def matching(pattern: str) -> Dataset:
+    """Files whose places match a pattern, as those that arrive for a stream: their folder."""
+    found = _WILDCARD.search(pattern)
+    return location(found[1]) if found else location(pattern)
 
 
 def address(uri: str) -> str:

@@ -94,14 +94,30 @@ def trim(datasets: Iterable[Dataset], trimmers: Iterable[Trimmer]) -> tuple[Data
 
 
 def merge(datasets: Iterable[Dataset]) -> tuple[Dataset, ...]:
-    """Datasets, each once, with all its places."""
+    """Datasets, each once, with all its places, in the latest of the states that are read."""
     found: dict[tuple[str, str], Dataset] = {}
     for dataset in datasets:
         known = found.setdefault(dataset.key, dataset)
         if known is not dataset:
-            places = tuple(dict.fromkeys((*known.locations, *dataset.locations)))
-            found[dataset.key] = msgspec.structs.replace(known, locations=places)
+            found[dataset.key] = _both(known, dataset)
     return tuple(found.values())
+
+
+def _both(one: Dataset, other: Dataset) -> Dataset:
+    """One dataset of two that have the same name."""
+    earlier, latest = sorted((other, one), key=_state)
+    return msgspec.structs.replace(
+        latest,
+        symlinks=latest.symlinks or earlier.symlinks,
+        fields=latest.fields or earlier.fields,
+        locations=tuple(dict.fromkeys((*one.locations, *other.locations))),
+    )
+
+
+def _state(dataset: Dataset) -> tuple[bool, float]:
+    """The order of states; one that is not known comes first."""
+    version = dataset.version
+    return version is not None, version.number if version is not None else 0
 
 
 def _trimmed(dataset: Dataset, trimmers: tuple[Trimmer, ...]) -> Dataset:

@@ -10,12 +10,16 @@ import org.apache.spark.scheduler.ActiveJob;
 import org.apache.spark.scheduler.JobFailed;
 import org.apache.spark.scheduler.ResultStage;
 import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.scheduler.StageInfo;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
 import org.apache.spark.sql.util.QueryExecutionListener;
+import org.apache.spark.storage.RDDInfo;
 
 /**
  * Notes what happens in every session of a JVM until Python asks for it. Spark makes one of each
@@ -27,7 +31,7 @@ public class Listeners {
     /** What waits for Python; plans are large, so that there is an end to it. */
     public static final LinkedBlockingQueue SEEN = new LinkedBlockingQueue(2000);
 
-    /** The end of a batch action, the start of a streaming query, or either of an RDD's save. */
+    /** The end of an action or a checkpoint, the start of a query, or either of an RDD's save. */
     public static class Seen {
         private final Object subject;
         private final long duration;
@@ -46,6 +50,10 @@ public class Listeners {
 
         public boolean isSave() {
             return this.subject instanceof Save;
+        }
+
+        public boolean isCheckpoint() {
+            return this.subject instanceof Checkpoint;
         }
 
         public Object subject() {
@@ -81,6 +89,62 @@ public class Listeners {
 
         public Object function() {
             return this.function;
+        }
+    }
+
+    /** A checkpoint that was made: its query, and the number of the RDD that holds its rows. */
+    public static class Checkpoint {
+        private final QueryExecution execution;
+        private final int rdd;
+
+        public Checkpoint(QueryExecution execution, int rdd) {
+            this.execution = execution;
+            this.rdd = rdd;
+        }
+
+        public QueryExecution execution() {
+            return this.execution;
+        }
+
+        public int rdd() {
+            return this.rdd;
+        }
+    }
+
+    /** Finds checkpoints: each runs a job whose last RDD is the one that its rows are kept in. */
+    public static class Checkpoints extends SparkListener {
+        private final ConcurrentHashMap latest = new ConcurrentHashMap();
+
+        public void onJobStart(SparkListenerJobStart event) {
+            Properties properties = event.properties();
+            String id = properties == null ? null : properties.getProperty("spark.sql.execution.id");
+            if (id == null) {
+                return;
+            }
+            Integer known = (Integer) this.latest.get(id);
+            int last = known == null ? -1 : known.intValue();
+            for (int stage = 0; stage < event.stageInfos().size(); stage++) {
+                StageInfo info = (StageInfo) event.stageInfos().apply(stage);
+                for (int rdd = 0; rdd < info.rddInfos().size(); rdd++) {
+                    last = Math.max(last, ((RDDInfo) info.rddInfos().apply(rdd)).id());
+                }
+            }
+            this.latest.put(id, Integer.valueOf(last));
+        }
+
+        public void onOtherEvent(SparkListenerEvent event) {
+            if (!(event instanceof SparkListenerSQLExecutionEnd)) {
+                return;
+            }
+            SparkListenerSQLExecutionEnd end = (SparkListenerSQLExecutionEnd) event;
+            Integer rdd = (Integer) this.latest.remove(String.valueOf(end.executionId()));
+            if (rdd == null || end.qe() == null || !end.executionName().isDefined()) {
+                return;
+            }
+            String name = String.valueOf(end.executionName().get());
+            if (name.equals("checkpoint") || name.equals("localCheckpoint")) {
+                SEEN.offer(new Seen(new Checkpoint(end.qe(), rdd.intValue()), 0L, null));
+            }
         }
     }
 

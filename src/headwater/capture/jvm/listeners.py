@@ -24,7 +24,7 @@ _loading = threading.Lock()
 _LISTENERS = {
     "spark.sql.queryExecutionListeners": f"{_PACKAGE}.Listeners$Actions",
     "spark.sql.streaming.streamingQueryListeners": f"{_PACKAGE}.Listeners$Queries",
-    "spark.extraListeners": f"{_PACKAGE}.Listeners$Jobs",
+    "spark.extraListeners": f"{_PACKAGE}.Listeners$Jobs,{_PACKAGE}.Listeners$Checkpoints",
 }
 
 
@@ -32,9 +32,9 @@ def install(jvm: Java, cache: Path) -> None:
     """Have Spark make the listeners for every session from now on; `cache` keeps their classes."""
     load(jvm, cache)
     system = jvm.java.lang.System
-    for key, name in _LISTENERS.items():
+    for key, names in _LISTENERS.items():
         others = system.getProperty(key)
-        system.setProperty(key, f"{others},{name}" if others else name)
+        system.setProperty(key, f"{others},{names}" if others else names)
 
 
 def load(jvm: Java, cache: Path) -> Java:
@@ -68,10 +68,15 @@ def register(jvm: Java, session: Java) -> Java:
     return own
 
 
+def register_for_checkpoints(jvm: Java, context: Java) -> None:
+    """Put the listener for checkpoints into a context that was made without it."""
+    context.addSparkListener(getattr(getattr(jvm, _PACKAGE), "Listeners$Checkpoints")())
+
+
 def seen_by_listeners(jvm: Java, context: Java) -> Java | None:
     """The queue of what the listeners saw, if a Spark context (`SparkContext`) has them."""
     conf = context.getConf()
-    if all(name in str(conf.get(key, "")).split(",") for key, name in _LISTENERS.items()):
+    if all(names in str(conf.get(key, "")) for key, names in _LISTENERS.items()):
         return getattr(jvm, _PACKAGE).Listeners.SEEN
     return None
 

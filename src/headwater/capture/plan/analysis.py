@@ -1,14 +1,13 @@
 """The front of plan reading: the JSON of one analyzed plan in, its column lineage out."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TypeVar
 
 from msgspec import Struct
 
 from headwater.capture.plan.formulas import short
 from headwater.capture.plan.lineage import Column, Edge, Edges, Effect, Note, Origin, Relation
-from headwater.capture.plan.reader import ExpressionRule, Ids, Reader, RelationRule, moved
-from headwater.capture.plan.reader import opaque as opaque_relation
+from headwater.capture.plan.reader import ExpressionRule, Handed, Ids, Reader, RelationRule
 from headwater.capture.plan.rules import (
     basic,
     combining,
@@ -107,7 +106,9 @@ def analyze(plan: str | Node, handed: "Mapping[Ids, PlanLineage] | None" = None)
     root = parse(plan) if isinstance(plan, str) else plan
     lazy = subqueries.LAZY | lambdas.LAZY | writes.LAZY
     reader = Reader(_table(RELATION_RULES), _table(EXPRESSION_RULES), lazy)
-    reader.handed = {ids: (q.sources, q.relation) for ids, q in (handed or {}).items()}
+    for ids, one in (handed or {}).items():
+        notes, conditions = one.row_notes, one.conditions
+        reader.handed[ids] = Handed(one.sources, one.relation, notes, conditions)
     relation = reader.relation(root)
     return PlanLineage(
         tuple(reader.sources),
@@ -117,19 +118,6 @@ def analyze(plan: str | Node, handed: "Mapping[Ids, PlanLineage] | None" = None)
         frozenset(reader.adopted),
         {edge: short("; ".join(texts)) for edge, texts in reader.conditions.items()},
     )
-
-
-def through_python(
-    lineages: Iterable[PlanLineage], output: Iterable[tuple[int, str]]
-) -> PlanLineage:
-    """The lineage of rows that passed through Python: each column depends on everything."""
-    sources: list[Source] = []
-    relations = []
-    for lineage in lineages:
-        sources += [source for source in lineage.sources if source not in sources]
-        relations.append(moved(lineage.relation, [sources.index(one) for one in lineage.sources]))
-    note = Note("opaque", "rows that passed through Python")
-    return PlanLineage(tuple(sources), opaque_relation(tuple(relations), output, note))
 
 
 def _table(tables: tuple[Mapping[str, R], ...]) -> dict[str, R]:

@@ -6,6 +6,7 @@ on everything below it, and is noted by name.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -30,6 +31,15 @@ _CATALYST = "org.apache.spark.sql.catalyst"
 
 Ids = tuple[int, ...]
 NO_COLUMN = Column()
+
+
+class Handed(NamedTuple):
+    """What is known of rows that another plan handed over."""
+
+    sources: tuple[Source, ...]
+    relation: Relation
+    row_notes: frozenset[Note]
+    conditions: Mapping[Edge, str]
 
 
 class Scope:
@@ -89,7 +99,7 @@ class Reader:
         self.sources: list[Source] = []
         self.ctes: dict[int, Relation] = {}
         self.loops: dict[int, Relation] = {}
-        self.handed: Mapping[Ids, tuple[tuple[Source, ...], Relation]] = {}
+        self.handed: dict[Ids, Handed] = {}
         self.adopted: set[Ids] = set()
         self.row_notes: frozenset[Note] = frozenset()
         self.conditions: dict[Edge, dict[str, None]] = {}
@@ -146,13 +156,17 @@ class Reader:
         return relation_of(found, self._place(found))
 
     def adopt(self, ids: Ids) -> Relation | None:
-        """What a streaming query handed over, if its output has these ids."""
-        if ids not in self.handed:
+        """What another plan handed over, if its output has these ids."""
+        handed = self.handed.get(ids)
+        if handed is None:
             return None
         self.adopted.add(ids)
-        sources, relation = self.handed[ids]
-        places = [self._place(source) for source in sources]
-        return moved(relation, places)
+        places = [self._place(source) for source in handed.sources]
+        self.row_notes |= handed.row_notes
+        for edge, text in handed.conditions.items():
+            known = self.conditions.setdefault(moved_edge(edge, places), {})
+            known.update(dict.fromkeys(text.split("; ")))
+        return moved(handed.relation, places)
 
     def _place(self, source: Source) -> int:
         if source not in self.sources:
@@ -253,10 +267,12 @@ def _moved(column: Column, places: Sequence[int]) -> Column:
 
 
 def _moved_edges(edges: Edges, places: Sequence[int]) -> Edges:
-    return frozenset(
-        edge._replace(origin=edge.origin._replace(source=places[edge.origin.source]))
-        for edge in edges
-    )
+    return frozenset(moved_edge(edge, places) for edge in edges)
+
+
+def moved_edge(edge: Edge, places: Sequence[int]) -> Edge:
+    """The same edge in a plan where its sources have other positions."""
+    return edge._replace(origin=edge.origin._replace(source=places[edge.origin.source]))
 
 
 def _outputs(node: Node, inputs: tuple[Relation, ...]) -> list[tuple[int, str]]:

@@ -88,10 +88,15 @@ def relation_of(source: Source, index: int) -> Relation:
 
 def made_up(node: Node) -> Relation:
     """What a leaf without a dataset puts out: columns that come from nowhere."""
-    output = node.trees("output")
+    output = rows_of(node)
     return Relation(
         tuple((expr_id(a), str(a.get("name")), Column(formula=str(a.get("name")))) for a in output)
     )
+
+
+def rows_of(node: Node) -> tuple[Node, ...]:
+    """The attributes of a leaf that holds rows; objects of an RDD are one."""
+    return node.trees("output") or node.trees("outputObjAttr")
 
 
 def expr_id(node: Node) -> int:

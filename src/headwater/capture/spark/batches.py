@@ -18,8 +18,9 @@ from headwater.capture.events import JobName, Moment, RunName, snake, tail, word
 from headwater.capture.guard import Guard
 from headwater.capture.plan.rules.writes import LAZY as WRITES
 from headwater.capture.runs import Runs
+from headwater.capture.spark.described import Described
 from headwater.capture.spark.executions import MICRO_BATCH, Executions
-from headwater.capture.spark.extract import Described, Extractor
+from headwater.capture.spark.extract import Extractor
 from headwater.capture.spark.jvm import (
     CONTEXT_ENDED,
     Java,
@@ -29,21 +30,9 @@ from headwater.capture.spark.jvm import (
     seq,
     stack_trace,
 )
+from headwater.capture.spark.nodes import WRAPPERS, node_name
 from headwater.capture.spark.offsets import offsets_read
-from headwater.capture.spark.streams import Streams
 from headwater.capture.spark.written import written
-
-# Commands that run another command for the writing itself, which is reported instead.
-_WRAPPERS = frozenset(
-    {
-        "SaveAsV1TableCommand",
-        "CreateDataSourceTableAsSelectCommand",
-        "CreateHiveTableAsSelectCommand",
-        "OptimizedCreateHiveTableAsSelectCommand",
-        "CreateTableAsSelect",
-        "ReplaceTableAsSelect",
-    }
-)
 
 # How long the end of a write may be on its way from Spark to its listeners.
 _UNTOLD_SECONDS = 60.0
@@ -54,7 +43,7 @@ class Write(NamedTuple):
 
     number: int
     run: RunName
-    key: tuple[str, str]
+    names: frozenset[tuple[str, str]]
 
 
 class Batches:
@@ -65,14 +54,13 @@ class Batches:
         session: Java,
         runs: Runs,
         extractor: Extractor,
-        streams: Streams,
         parent_of: Callable[[Java], RunName],
         executions: Executions,
     ) -> None:
-        self._runs, self._extractor, self._streams = runs, extractor, streams
+        self._runs, self._extractor = runs, extractor
         self._parent_of, self._executions = parent_of, executions
         self._guard = Guard()
-        self._recent: deque[tuple[int, tuple[str, str]]] = deque(maxlen=64)
+        self._recent: deque[tuple[int, frozenset[tuple[str, str]]]] = deque(maxlen=64)
         self._seen: frozenset[int] = frozenset()
         self._asked: set[int] = set()
         self._under_way: dict[int, Write] = {}
@@ -101,7 +89,7 @@ class Batches:
         self._over.append(identity)
         begun = self._under_way.pop(identity, None)
         if begun is not None:
-            self._recent.append((identity, begun.key))
+            self._recent.append((identity, begun.names))
             self._end(begun.run, execution, duration_ns, error)
             return
         for plan in _writes(call(execution, "analyzed")):
@@ -112,33 +100,33 @@ class Batches:
     ) -> None:
         """Report a write that is over, from its beginning."""
         session, identity = call(execution, "sparkSession"), int(execution.id())
-        described, adopted = self._extractor.batch(plan, self._streams.handing_over(session))
-        if adopted:
-            self._stitch(described, adopted, session)
+        described = self._extractor.batch(plan, session)
+        if described.runs:
+            self._stitch(described)
             return
         output = described.output
         if output is None or self._is_wrapper(plan, output, identity):
             return
-        self._recent.append((identity, output.key))
+        self._recent.append((identity, output.names))
         ago = timedelta(seconds=time.monotonic() - at, microseconds=duration_ns / 1_000)
-        node = _node_name(execution, plan)
+        node = node_name(execution, plan, failed=error is not None)
         run = self._start(node, session, described, output, datetime.now(UTC) - ago)
         self._runs.describe(run.run_id, described.inputs(), described.outputs(), tell=False)
         self._end(run, execution, duration_ns, error)
 
     def _begin(self, number: int, execution: Java) -> None:
         plan = call(execution, "analyzed")
-        if plan is None or class_name(plan) not in WRITES or class_name(plan) in _WRAPPERS:
+        if plan is None or class_name(plan) not in WRITES or class_name(plan) in WRAPPERS:
             return
         session, identity = call(execution, "sparkSession"), int(execution.id())
-        described, adopted = self._extractor.batch(plan, self._streams.handing_over(session))
+        described = self._extractor.batch(plan, session)
         output = described.output
-        if adopted or output is None or identity in self._over:
+        if described.runs or output is None or identity in self._over:
             return
         began = self._executions.began_at(number)
         at = datetime.fromtimestamp(began, UTC) if began is not None else None
-        run = self._start(_node_name(execution, plan), session, described, output, at)
-        self._under_way[identity] = Write(number, run, output.key)
+        run = self._start(node_name(execution, plan), session, described, output, at)
+        self._under_way[identity] = Write(number, run, output.names)
         self._runs.describe(run.run_id, described.inputs(), described.outputs())
 
     def _forget(self, running: frozenset[int]) -> None:
@@ -193,25 +181,21 @@ class Batches:
                 left = msgspec.structs.replace(left, offsets=read.ranges, latest=read.at_most)
             self._runs.wrote(run.run_id, left)
 
-    def _stitch(
-        self, described: Described, adopted: frozenset[tuple[int, ...]], session: Java
-    ) -> None:
+    def _stitch(self, described: Described) -> None:
         """A write inside foreachBatch is an output of the streaming query itself."""
-        for ids in adopted:
-            run_id = self._streams.run_of(ids, session)
-            if run_id is not None:
-                self._runs.describe(
-                    run_id,
-                    described.inputs(),
-                    described.outputs(),
-                    described.notes(),
-                )
+        for run_id in described.runs:
+            self._runs.describe(
+                run_id,
+                described.inputs(),
+                described.outputs(),
+                described.notes(),
+            )
 
     def _is_wrapper(self, plan: Java, output: Dataset, identity: int) -> bool:
         """Whether a command that it ran wrote the output: Spark numbers executions in order."""
-        if class_name(plan) not in _WRAPPERS:
+        if class_name(plan) not in WRAPPERS:
             return False
-        return any(key == output.key and inner > identity for inner, key in self._recent)
+        return any(names & output.names and inner > identity for inner, names in self._recent)
 
 
 def _writes(plan: Java | None) -> list[Java]:
@@ -222,13 +206,6 @@ def _writes(plan: Java | None) -> list[Java]:
         children = seq(plan.children())
         return children if all(class_name(child) in WRITES for child in children) else []
     return [plan] if class_name(plan) in WRITES else []
-
-
-def _node_name(execution: Java, plan: Java) -> str:
-    """What Spark's physical plan calls a write."""
-    if execution.analyzed().equals(plan):
-        return str(execution.sparkPlan().nodeName())
-    return f"Execute {class_name(plan)}"  # one of several commands of an execution
 
 
 def _job(node: str, output: Dataset, parent: JobName) -> JobName:

@@ -1,13 +1,12 @@
 """Names tables by their catalogs: the place is the dataset, the catalog's name a symlink."""
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
-
 from headwater.capture.datasets import naming
 from headwater.capture.datasets.naming import Dataset, Symlink
-from headwater.capture.spark.jvm import Java, call, option
+from headwater.capture.spark.jvm import Java, attempt, call, class_name, option, private_field
 
 _SESSION_CATALOG = "spark_catalog"
+# Iceberg's table of the changes of another one.
+CHANGES = "SparkChangelogTable"
 # A row-level operation wraps Spark's table, which wraps Iceberg's own.
 _MOST_WRAPPERS = 3
 
@@ -30,13 +29,19 @@ class Catalogs:
         if place is None:
             # A table about to be made has no place yet; once made, the catalog knows it.
             made = call(self._session, "sessionState", "catalog")
-            place = call(_attempt(made, "getTableMetadata", identifier), "location")
+            known = attempt(made, "getTableMetadata", identifier)
+            place = call(known, "location") or attempt(made, "defaultTablePath", identifier)
         if place is None:
             return Dataset(symlink.namespace, symlink.name)
         dataset = naming.location(str(place.toString()))
         return Dataset(dataset.namespace, dataset.name, (symlink,))
 
-    def v2(self, table: Java, catalog: str | None, name: str | None) -> Dataset | None:
+    def has(self, table: Java) -> bool:
+        """Whether Spark's own catalog has a table."""
+        made = call(self._session, "sessionState", "catalog")
+        return attempt(made, "getTableMetadata", table.identifier()) is not None
+
+    def v2(self, table: Java | None, catalog: str | None, name: str | None) -> Dataset | None:
         """A table of a catalog plugin: Iceberg's by its location, others by their name."""
         place = self._location(table) or (name and self._session_place(catalog, name))
         symlinks = (self._symlink(catalog, name),) if catalog and name else ()
@@ -54,7 +59,7 @@ class Catalogs:
         """Where an Iceberg table lives."""
         return self._location(table)
 
-    def _location(self, table: Java) -> str | None:
+    def _location(self, table: Java | None) -> str | None:
         inner = iceberg(table)
         if inner is not None:
             return str(inner.location())
@@ -67,9 +72,9 @@ class Catalogs:
         if catalog != _SESSION_CATALOG:
             return None
         state = self._session.sessionState()
-        identifier = _attempt(state.sqlParser(), "parseTableIdentifier", name)
-        known = call(_attempt(state.catalog(), "getTableMetadata", identifier), "location")
-        place = known or _attempt(state.catalog(), "defaultTablePath", identifier)
+        identifier = attempt(state.sqlParser(), "parseTableIdentifier", name)
+        known = call(attempt(state.catalog(), "getTableMetadata", identifier), "location")
+        place = known or attempt(state.catalog(), "defaultTablePath", identifier)
         return str(place.toString()) if place is not None else None
 
     def _symlink(self, catalog: str, name: str) -> Symlink:
@@ -114,17 +119,17 @@ class Catalogs:
         return str(value) if value else None
 
 
-def iceberg(table: Java) -> Java | None:
+def iceberg(table: Java | None) -> Java | None:
     """Iceberg's own table inside Spark's, if it is one."""
     for _ in range(_MOST_WRAPPERS):
-        table = call(table, "table")
+        table = call(table, "table") or _changed(table)
         if call(table, "location") is not None:
             return table
     return None
 
 
-def _attempt(thing: Java, method: str, argument: Java) -> Java | None:
-    try:
-        return getattr(thing, method)(argument)
-    except (Py4JError, PySparkException):
+def _changed(table: Java | None) -> Java | None:
+    """The table whose changes another one lists."""
+    if table is None or class_name(table) != CHANGES:
         return None
+    return private_field(table, "table") or private_field(table, "icebergTable")

@@ -1,118 +1,232 @@
-"""Remembers the plans behind rows that leave Spark's plans and come back.
+"""Remembers the rows that leave Spark's plans and come back.
 
 A checkpoint, an RDD or a pandas frame cuts a plan in two: what is made from it begins with rows
-from nowhere. The plan before the cut is kept here, and found again by what the rows are known
-by afterwards: the ids of their columns, or the id of an RDD.
+from nowhere. What is behind the rows is found out soon after the cut, and once: then the plan
+before the cut is let go, with the data that it holds. It is found again by what stays the same
+however often the rows are read: the id of an RDD, the rows themselves, a tag on a pandas frame.
 """
 
 import threading
-from collections import OrderedDict
-from collections.abc import Iterator
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from headwater.capture.plan.reader import Ids
+from headwater.capture.guard import Guard
+from headwater.capture.spark.described import Described
 from headwater.capture.spark.jvm import Java, call, class_name, seq
 from headwater.capture.spark.leaves import ids_of
 
-K = TypeVar("K")
 V = TypeVar("V")
 
-_MOST_KEPT = 500  # cuts that are remembered, the oldest forgotten first
+_MOST_KEPT = 500  # cuts that are remembered, those forgotten first that are not used any more
 _MOST_RDDS = 5_000  # ancestors of an RDD that are looked at
 _MOST_FILES = 20_000  # of a scan whose folders are looked for
 _INPUT = "mapreduce.input.fileinputformat.inputdir"
+_READS_FILES = frozenset({"NewHadoopRDD", "BinaryFileRDD", "WholeTextFileRDD"})
+_MADE_UP = frozenset({"ParallelCollectionRDD", "EmptyRDD"})
+_OF_PLANS = frozenset({"SQLExecutionRDD"})
 _TAG = "headwater.plans"  # in the `attrs` of a pandas frame, which its copies keep
 
 
-class _Latest(Generic[K, V]):
-    """The entries that were made last."""
+class Rows:
+    """Rows that left a plan of a session."""
+
+    def __init__(self, plan: Java, session: Java) -> None:
+        self.plan, self.session = plan, session
+        self.described: Described | None = None
+
+    @classmethod
+    def of(cls, frame: Any) -> "Rows":
+        """The rows of a frame."""
+        return cls(frame._jdf.queryExecution().analyzed(), frame._jdf.sparkSession())
+
+
+class Roots(NamedTuple):
+    """What an RDD is made from: rows of plans, places of files, and kinds of RDDs."""
+
+    rows: list[Described]
+    places: list[str]
+    unknown: list[str]
+
+
+class Tag(str):
+    """What marks a pandas frame; in a file that the frame is saved in, it is an empty text."""
+
+    __slots__ = ("rows",)
+    rows: Rows
+
+    @classmethod
+    def of(cls, rows: Rows) -> "Tag":
+        """The mark of a frame with these rows."""
+        tag = cls()
+        tag.rows = rows
+        return tag
+
+    def __eq__(self, other: object) -> bool:
+        """Only the same mark is equal: pandas compares those of frames that it puts together."""
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __deepcopy__(self, _: object) -> "Tag":
+        return self
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, ("",)
+
+
+class _Latest(Generic[V]):
+    """The entries that were made or used last."""
 
     def __init__(self) -> None:
-        self._entries: OrderedDict[K, V] = OrderedDict()
+        self._entries: OrderedDict[str, V] = OrderedDict()
         self._lock = threading.Lock()
 
-    def put(self, key: K, value: V) -> None:
+    def put(self, key: str, value: V) -> None:
         with self._lock:
             self._entries[key] = value
             while len(self._entries) > _MOST_KEPT:
                 self._entries.popitem(last=False)
 
-    def get(self, key: K) -> V | None:
+    def get(self, key: str) -> V | None:
         with self._lock:
+            if key in self._entries:
+                self._entries.move_to_end(key)
             return self._entries.get(key)
 
 
 class Handovers:
     """The cuts of one application."""
 
-    def __init__(self) -> None:
-        self._same: _Latest[Ids, Java] = _Latest()
-        self._through_python: _Latest[Ids, list[Java]] = _Latest()
-        self._rdds: _Latest[int, Java] = _Latest()
-        self._frames: _Latest[str, Java] = _Latest()
+    def __init__(self, jvm: Java, *, sees_rdds: bool = True) -> None:
+        self._jvm, self._guard = jvm, Guard()
+        # Where frames become RDDs unseen, the files below are not all that they may be made from.
+        self._unknown = frozenset() if sees_rdds else _OF_PLANS
+        self._same: _Latest[Rows] = _Latest()
+        self._through_python: _Latest[Rows] = _Latest()
+        self._rdds: _Latest[Rows] = _Latest()
+        self._pending: deque[Rows] = deque()
+        self._resolving = threading.RLock()
 
-    def checkpointed(self, frame: Any) -> None:
-        """A frame is about to be checkpointed: its columns keep their ids."""
-        plan = frame._jdf.queryExecution().analyzed()
-        self._same.put(ids_of(plan), plan)
+    def checkpointed(self, frame: Any, result: Any) -> None:
+        """A frame was checkpointed, and goes on as another one."""
+        rdd = result._jdf.queryExecution().analyzed().rdd()
+        self._same.put(_rdd_key(rdd), self._add(Rows.of(frame)))
+
+    def seen(self, execution: Java, rdd_id: int) -> None:
+        """A checkpoint was seen in the JVM: its rows go on in an RDD."""
+        rows = Rows(execution.analyzed(), execution.sparkSession())
+        self._same.put(_key_of_rdd(rdd_id), self._add(rows))
 
     def as_rdd(self, frame: Any, rdd: Any) -> None:
         """A frame's rows are asked for as an RDD."""
-        self._rdds.put(int(rdd.id()), frame._jdf.queryExecution().analyzed())
+        self._rdds.put(_rdd_key(rdd), self._add(Rows.of(frame)))
 
     def as_pandas(self, frame: Any, result: Any) -> None:
         """A frame's rows are asked for as a pandas frame, which is tagged."""
-        plan = frame._jdf.queryExecution().analyzed()
-        key = "-".join(map(str, ids_of(plan)))
-        self._frames.put(key, plan)
-        result.attrs[_TAG] = key
+        result.attrs[_TAG] = Tag.of(self._add(Rows.of(frame)))
 
     def from_pandas(self, data: Any, frame: Any) -> None:
         """A frame is made from a pandas frame, perhaps one that was a frame before."""
-        plan = self._frames.get(str(getattr(data, "attrs", {}).get(_TAG)))
-        if plan is not None:
+        attributes = getattr(data, "attrs", None)
+        tag = attributes.get(_TAG) if isinstance(attributes, dict) else None
+        if isinstance(tag, Tag):
             for leaf in seq(frame._jdf.queryExecution().analyzed().collectLeaves()):
-                self._through_python.put(ids_of(leaf), [plan])
+                self._through_python.put(self.key(leaf), tag.rows)
 
-    def unchanged(self, leaf: Java) -> Java | None:
-        """The plan whose very columns a leaf has."""
-        return self._same.get(ids_of(leaf))
+    def resolve(self, read: Callable[[Rows], Described]) -> None:
+        """Read the plans before the latest cuts, in order: later ones begin with earlier ones."""
+        with self._resolving:
+            while self._pending:
+                self._guard.run("a cut plan", partial(_resolve, self._pending.popleft(), read))
 
-    def through_python(self, leaf: Java) -> list[Java]:
-        """The plans whose rows passed through Python before they came to a leaf."""
-        known = self._through_python.get(ids_of(leaf))
-        if known is not None:
-            return known
-        rdd = call(leaf, "rdd")
-        return [plan for plan, _ in self.ancestors(rdd) if plan is not None] if rdd else []
+    def key(self, leaf: Java) -> str:
+        """What stays the same of a leaf that holds rows, whatever its columns are called."""
+        if class_name(leaf) != "LocalRelation":
+            rdd = call(leaf, "rdd")
+            return _rdd_key(rdd) if rdd is not None else ""
+        if leaf.data().isEmpty():  # all that are empty may share one list
+            return f"ids {ids_of(leaf)}"
+        return f"rows {self._jvm.java.lang.System.identityHashCode(leaf.data())}"
 
-    def ancestors(self, rdd: Java) -> Iterator[tuple[Java | None, list[str]]]:
-        """What an RDD is made from: plans, and places of files."""
-        pending, seen = [rdd], set[int]()
+    def unchanged(self, key: str) -> Described | None:
+        """What is behind a leaf whose rows are those of a plan."""
+        return _described(self._same.get(key))
+
+    def through_python(self, key: str) -> Described | None:
+        """What is behind a leaf whose rows were a pandas frame."""
+        return _described(self._through_python.get(key))
+
+    def roots(self, rdd: Java) -> Roots:
+        """What an RDD is made from."""
+        roots = Roots([], [], [])
+        for one in self._ancestors(rdd, roots):
+            places = _places_of(one)
+            roots.places.extend(places)
+            kind, is_first = class_name(one), not seq(one.dependencies())
+            if kind in self._unknown or (is_first and not places and kind not in _MADE_UP):
+                roots.unknown.append(kind)
+        return roots
+
+    def _ancestors(self, rdd: Java, roots: Roots) -> Iterator[Java]:
+        """An RDD and those before it, up to those that hold rows of a plan."""
+        pending, seen = [rdd], set[str]()
         while pending and len(seen) < _MOST_RDDS:
             one = pending.pop()
-            identity = int(one.id())
-            if identity in seen:
+            key = _rdd_key(one)
+            if key in seen:
                 continue
-            seen.add(identity)
-            plan = self._rdds.get(identity)
-            if plan is not None:
-                yield plan, []
+            seen.add(key)
+            described = _described(self._rdds.get(key) or self._same.get(key))
+            if described is not None:
+                roots.rows.append(described)
                 continue
-            conf = _hadoop_conf(one)
-            if conf is not None:
-                yield None, _places(str(conf.get(_INPUT) or ""))
-            elif class_name(one) == "FileScanRDD":
-                yield None, _folders(one)
+            yield one
             pending += [dependency.rdd() for dependency in seq(one.dependencies())]
+
+    def _add(self, rows: Rows) -> Rows:
+        self._pending.append(rows)
+        return rows
+
+
+def _resolve(rows: Rows, read: Callable[[Rows], Described]) -> None:
+    try:
+        rows.described = read(rows)
+    finally:
+        rows.plan = rows.session = None
+
+
+def _described(rows: Rows | None) -> Described | None:
+    return rows.described if rows is not None else None
+
+
+def _rdd_key(rdd: Any) -> str:
+    return _key_of_rdd(int(rdd.id()))
+
+
+def _key_of_rdd(rdd_id: int) -> str:
+    return f"rdd {rdd_id}"
+
+
+def _places_of(rdd: Java) -> list[str]:
+    """The places of the files that an RDD reads."""
+    if class_name(rdd) == "FileScanRDD":
+        return _folders(rdd)
+    conf = _hadoop_conf(rdd)
+    return _places(str(conf.get(_INPUT) or "")) if conf is not None else []
 
 
 def _hadoop_conf(rdd: Java) -> Java | None:
     kind = class_name(rdd)
     if kind == "HadoopRDD":
         return call(rdd, "getJobConf")
-    return call(rdd, "getConf") if kind in ("NewHadoopRDD", "BinaryFileRDD") else None
+    return call(rdd, "getConf") if kind in _READS_FILES else None
 
 
 def _folders(scan: Java) -> list[str]:

@@ -76,6 +76,16 @@ def call(thing: Java, *path: str) -> Java | None:
     return thing
 
 
+def attempt(thing: Java, method: str, *arguments: Java) -> Java | None:
+    """A call with arguments; None if there is no such thing, or it raises."""
+    if thing is None:
+        return None
+    try:
+        return getattr(thing, method)(*arguments)
+    except (Py4JError, PySparkException):
+        return None
+
+
 def message(error: Java) -> str:
     """The first line of what a JVM exception says, without the plan that Spark appends."""
     text = str(error.getMessage() or error.toString())

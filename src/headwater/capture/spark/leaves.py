@@ -1,5 +1,6 @@
 """Names the leaves of a plan: which datasets each one reads."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 
@@ -8,7 +9,7 @@ import msgspec
 from headwater.capture.datasets import naming
 from headwater.capture.datasets.naming import Dataset
 from headwater.capture.datasets.registries import Registries
-from headwater.capture.plan.sources import Source
+from headwater.capture.plan.sources import Field, Source
 from headwater.capture.spark.catalogs import Catalogs
 from headwater.capture.spark.jvm import (
     Java,
@@ -19,6 +20,7 @@ from headwater.capture.spark.jvm import (
     seq,
     string_map,
 )
+from headwater.capture.spark.metadata_tables import behind_metadata
 from headwater.capture.spark.versions import version_of
 
 _NO_DATASET = frozenset({"rate", "rate-micro-batch", "socket", "memory", "console", "noop"})
@@ -30,6 +32,8 @@ _SELECTORS = ("branch_", "tag_", "snapshot_id_", "at_timestamp_")
 _USUAL = ("query", "sourceTable", "targetTable", "source", "target")
 # It changes some rows of its table, and all others stay: it reads the table.
 _INNER = {"WriteDelta": ("query", "table")}
+# What marks a column of Spark's own in a schema.
+_HIDDEN = "__metadata_col"
 _ID = re.compile(r"#(\d+)\D*$")
 
 
@@ -52,8 +56,8 @@ class Leaves:
             index = wanted.get(ids_of(leaf))
             if index is None or index in found:
                 continue
-            fields, read = sources[index].fields, self.of(leaf)
-            version = version_of(leaf) if versions and read else ""
+            fields, read = _shown(leaf, sources[index].fields), self.of(leaf)
+            version = version_of(leaf) if versions and read else None
             found[index] = tuple(
                 d
                 if d.behind is not None
@@ -114,7 +118,7 @@ class Leaves:
             return [self._catalogs.v1(table)]
         if "kafka.bootstrap.servers" in options:
             return self._topics(options)
-        return [naming.location(options["path"])] if "path" in options else []
+        return [naming.matching(options["path"])] if "path" in options else []
 
     def _v2(self, leaf: Java) -> list[Dataset]:
         relation = call(leaf, "relation") or leaf
@@ -128,7 +132,13 @@ class Leaves:
         if "url" in options and ("dbtable" in options or class_name(table) == "JDBCTable"):
             return [naming.jdbc(options["url"], options.get("dbtable") or str(table.name()))]
         name = table_name(identifier) if identifier else None
-        found = self._catalogs.v2(table, str(catalog.name()) if catalog else None, name)
+        owner = str(catalog.name()) if catalog else None
+        behind = behind_metadata(table)
+        if behind is not None:  # the last part of the name says what it is of the table
+            base = name.rpartition(".")[0] if name and "/" not in name else name
+            found = self._catalogs.v2(table, owner, base)
+            return [msgspec.structs.replace(found, behind=behind)] if found is not None else []
+        found = self._catalogs.v2(table, owner, name)
         if found is not None:
             return [found]
         paths = call(table, "fileIndex", "rootPaths")
@@ -164,6 +174,15 @@ def table_name(identifier: Java) -> str:
     if len(parts) > 1 and parts[-1].startswith(_SELECTORS):
         parts.pop()
     return ".".join(parts)
+
+
+def _shown(leaf: Java, fields: tuple[Field, ...]) -> tuple[Field, ...]:
+    """Fields without the hidden columns that a query asks for, such as `_metadata` of files."""
+    if not any(field.name.startswith("_") for field in fields):
+        return fields
+    listed = json.loads(str(leaf.schema().json()))["fields"]
+    hidden = {one["name"] for one in listed if _HIDDEN in one["metadata"]}
+    return tuple(field for field in fields if field.name not in hidden)
 
 
 def ids_of(plan: Java) -> tuple[int, ...]:

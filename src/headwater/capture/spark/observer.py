@@ -20,11 +20,13 @@ class GuardedObserver:
         handovers: Handovers,
         saves: RddSaves,
         *,
+        on_cut: Callable[[], object],
         on_query_over: Callable[[str], object],
-        on_session: Callable[[Java], object],
+        on_session: Callable[[Java, Java], object],
     ) -> None:
         self._guard, self._streams = guard, streams
         self._handovers, self._saves = handovers, saves
+        self._on_cut = on_cut
         self._on_query_over, self._on_session = on_query_over, on_session
 
     def query_started(self, query: Java) -> None:
@@ -39,21 +41,25 @@ class GuardedObserver:
         """Someone has waited for a query that is over, or has stopped it."""
         self._guard.run("a query's end", lambda: self._on_query_over(run_id))
 
-    def session_made(self, session: Java) -> None:
-        """Another session of the same context was made."""
-        self._guard.run("a new session", lambda: self._on_session(session))
+    def session_made(self, session: Java, origin: Java) -> None:
+        """A session was made from another one."""
+        self._guard.run("a new session", lambda: self._on_session(session, origin))
 
-    def frame_checkpointed(self, frame: Any) -> None:
-        """A frame is checkpointed."""
-        self._guard.run("a checkpoint", lambda: self._handovers.checkpointed(frame))
+    def frame_checkpointed(self, frame: Any, result: Any) -> None:
+        """A frame was checkpointed."""
+        self._cut("a checkpoint", lambda: self._handovers.checkpointed(frame, result))
+
+    def checkpoint_seen(self, execution: Java, rdd_id: int) -> None:
+        """A checkpoint of the JVM's own code was seen."""
+        self._cut("a checkpoint", lambda: self._handovers.seen(execution, rdd_id))
 
     def frame_as_rdd(self, frame: Any, rdd: Any) -> None:
         """A frame's rows are used as an RDD."""
-        self._guard.run("an RDD", lambda: self._handovers.as_rdd(frame, rdd))
+        self._cut("an RDD", lambda: self._handovers.as_rdd(frame, rdd))
 
     def frame_as_pandas(self, frame: Any, result: Any) -> None:
         """A frame's rows are used as a pandas frame."""
-        self._guard.run("a pandas frame", lambda: self._handovers.as_pandas(frame, result))
+        self._cut("a pandas frame", lambda: self._handovers.as_pandas(frame, result))
 
     def frame_made(self, data: Any, frame: Any) -> None:
         """A frame was made from data of the driver."""
@@ -71,3 +77,7 @@ class GuardedObserver:
     def save_ended(self, run_id: str, error: BaseException | None) -> None:
         """They are written, or could not be."""
         self._guard.run("an RDD's end", lambda: self._saves.ended(run_id, error))
+
+    def _cut(self, what: str, note: Callable[[], object]) -> None:
+        if self._guard.run(what, note):
+            self._on_cut()

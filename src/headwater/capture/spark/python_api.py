@@ -42,11 +42,11 @@ class Observer(Protocol):
     def query_over(self, run_id: str) -> None:
         """Someone has waited for a query that is over, or has stopped it."""
 
-    def session_made(self, session: Java) -> None:
-        """Another session of the same context was made."""
+    def session_made(self, session: Java, origin: Java) -> None:
+        """A session was made from another one."""
 
-    def frame_checkpointed(self, frame: Any) -> None:
-        """A frame is checkpointed."""
+    def frame_checkpointed(self, frame: Any, result: Any) -> None:
+        """A frame was checkpointed."""
 
     def frame_as_rdd(self, frame: Any, rdd: Any) -> None:
         """A frame's rows are used as an RDD."""
@@ -130,7 +130,7 @@ class PythonApi:
         @wraps(original)
         def new_session(session: Any) -> Any:
             made = original(session)
-            self._observer.session_made(made._jsparkSession)
+            self._observer.session_made(made._jsparkSession, session._jsparkSession)
             return made
 
         return new_session
@@ -147,8 +147,9 @@ class PythonApi:
     def _checkpointing(self, original: _Function) -> _Function:
         @wraps(original)
         def checkpoint(frame: Any, *arguments: Any, **more: Any) -> Any:
-            self._observer.frame_checkpointed(frame)
-            return original(frame, *arguments, **more)
+            result = original(frame, *arguments, **more)
+            self._observer.frame_checkpointed(frame, result)
+            return result
 
         return checkpoint
 

@@ -1,11 +1,13 @@
 """Follows RDDs that are written into files: Spark tells of their jobs, but not what they are."""
 
 import uuid
+from datetime import UTC, datetime
 
 from headwater.capture import facets
-from headwater.capture.datasets import naming
 from headwater.capture.events import JobName, Moment, RunName, snake, tail
+from headwater.capture.guard import Guard
 from headwater.capture.runs import Runs
+from headwater.capture.spark.described import Described
 from headwater.capture.spark.extract import Extractor
 from headwater.capture.spark.jvm import (
     CONTEXT_ENDED,
@@ -27,15 +29,15 @@ class RddSaves:
         self._runs, self._extractor = runs, extractor
         self._worker, self._parent = worker, parent
         self._seen: dict[int, str] = {}
+        self._guard = Guard()
 
     def started(self, rdd: Java, method: str, place: str) -> str:
         """A save of a JVM's RDD begins; what it reads is found out beside it."""
         job = self._parent.job
-        name = f"{job.name}.{snake(method)}.{tail(naming.location(place).name)}"
+        name = f"{job.name}.{snake(method)}.{tail(self._extractor.files_at(place).name)}"
         run = RunName(str(uuid.uuid4()), JobName(job.namespace, name))
-        self._runs.start(run, facets.job_type("BATCH", "RDD_JOB"), parent=self._parent)
-        if place:
-            self._worker.do("an RDD's save", lambda: self._describe(run.run_id, rdd, place))
+        at = datetime.now(UTC)
+        self._worker.do("an RDD's save", lambda: self._begin(run, rdd, place, at))
         return run.run_id
 
     def ended(self, run_id: str, error: BaseException | None) -> None:
@@ -69,14 +71,20 @@ class RddSaves:
             moment = Moment.ABORT if CONTEXT_ENDED in failed[0] else Moment.FAIL
             self._runs.end(run_id, moment, *failed)
 
-    def _describe(self, run_id: str, rdd: Java, place: str) -> None:
-        described = self._extractor.rdd(rdd, place)
-        self._runs.describe(
-            run_id,
-            described.inputs(),
-            described.outputs(),
-            described.notes(),
-        )
+    def _begin(self, run: RunName, rdd: Java, place: str, at: datetime) -> None:
+        """Report a save; one inside foreachBatch is an output of the streaming query itself."""
+        found: list[Described] = []
+        if place:
+            self._guard.run("an RDD", lambda: found.append(self._extractor.rdd(rdd, place)))
+        run_ids = frozenset[str]().union(*(described.runs for described in found))
+        if not run_ids:
+            job_type = facets.job_type("BATCH", "RDD_JOB")
+            self._runs.start(run, job_type, parent=self._parent, at=at)
+        for described in found:
+            for run_id in run_ids or {run.run_id}:
+                self._runs.describe(
+                    run_id, described.inputs(), described.outputs(), described.notes()
+                )
 
 
 def _place(function: Java) -> str:

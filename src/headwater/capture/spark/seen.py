@@ -16,7 +16,7 @@ _marks: dict[str, threading.Event] = {}
 
 
 class Seen:
-    """Reads the JVM's queue: ends of batch actions, starts of streaming queries, saves of RDDs."""
+    """Reads the JVM's queue: ends of actions, checkpoints, starts of queries, saves of RDDs."""
 
     def __init__(
         self,
@@ -27,10 +27,12 @@ class Seen:
         action: ActionListener,
         query_started: Callable[[Java], object],
         saves: RddSaves,
+        checkpointed: Callable[[Java, int], object],
     ) -> None:
         self._queue, self._guard, self._context = queue, guard, context
         self._action, self._query_started, self._saves = action, query_started, saves
         self._milliseconds = jvm.java.util.concurrent.TimeUnit.MILLISECONDS
+        self._checkpointed = checkpointed
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="headwater-jvm", daemon=True)
         self._thread.start()
@@ -67,7 +69,9 @@ class Seen:
                 mark.set()
             return
         subject, is_save = seen.subject(), bool(seen.isSave())
-        context = (subject.rdd() if is_save else subject.sparkSession()).sparkContext()
+        is_checkpoint = bool(seen.isCheckpoint())
+        execution = subject.execution() if is_checkpoint else subject
+        context = (subject.rdd() if is_save else execution.sparkSession()).sparkContext()
         if not self._context.equals(context):
             if self._context.isStopped():  # and the application has made another one
                 self._queue.offer(seen)
@@ -78,6 +82,8 @@ class Seen:
             self._guard.run(
                 "an RDD's save", lambda: self._saves.seen(subject, error, is_over=is_over)
             )
+        elif is_checkpoint:
+            self._checkpointed(execution, int(subject.rdd()))
         elif seen.isAction():
             at = time.monotonic() - int(seen.age()) / 1e9
             self._action.finished(subject, int(seen.duration()), seen.error(), at)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from headwater.capture.datasets import naming
 from headwater.capture.datasets.naming import Dataset
 from headwater.capture.spark.catalogs import Catalogs
-from headwater.capture.spark.jvm import Java, call, class_name, option, string_map
+from headwater.capture.spark.jvm import Java, attempt, call, class_name, option, string_map
 from headwater.capture.spark.leaves import Leaves, table_name
+from headwater.capture.spark.nodes import makes_files
 
 # Options of a writer that name its dataset; the physical place is then another name of it.
 _OWN_NAMESPACE, _OWN_NAME = "headwater.dataset.namespace", "headwater.dataset.name"
@@ -39,7 +40,10 @@ class Sinks:
             return self._created(plan)
         table = call(plan, "table") or call(plan, "tableDesc")
         if table is not None and class_name(table) == "CatalogTable":
-            return self._catalogs.v1(table)
+            found = self._catalogs.v1(table)
+            # By its place, as the command names it that writes the files.
+            is_place = makes_files(plan) and not self._catalogs.has(table)
+            return Dataset(*found.key) if is_place else found
         return None
 
     def table(self, plan: Java) -> Java | None:
@@ -79,11 +83,12 @@ class Sinks:
 
     def _created(self, plan: Java) -> Dataset | None:
         """A table made from a query: it is there by the time the command has succeeded."""
-        name = call(plan, "name")
-        table = _loaded(name)
-        if name is None or table is None:
+        name: Java = call(plan, "name")
+        if call(name, "catalog") is None or call(name, "identifier") is None:
             return None
-        return self._catalogs.v2(table, str(name.catalog().name()), table_name(name.identifier()))
+        return self._catalogs.v2(
+            _loaded(name), str(name.catalog().name()), table_name(name.identifier())
+        )
 
 
 def _written_to(plan: Java) -> Dataset:
@@ -116,8 +121,7 @@ _CREATES = ("CreateTableAsSelect", "ReplaceTableAsSelect")
 
 
 def _loaded(name: Java | None) -> Java | None:
-    catalog, identifier = call(name, "catalog"), call(name, "identifier")
-    return catalog.loadTable(identifier) if catalog is not None and identifier is not None else None
+    return attempt(call(name, "catalog"), "loadTable", call(name, "identifier"))
 
 
 def _unaliased(relation: Java) -> Java:

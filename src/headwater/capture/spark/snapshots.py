@@ -6,16 +6,19 @@ from headwater.capture.spark.jvm import Java, call
 
 _QUERY = "spark.sql.streaming.queryId"
 _BATCH = "spark.sql.streaming.epochId"
+_APPLICATION = "spark.app.id"
 _MOST = 50  # snapshots of the query that are given at once
 _LOOKED_AT = 200  # those of other writers included
 
 
 class Snapshot(NamedTuple):
-    """One snapshot, and the micro-batch that it holds."""
+    """One snapshot, the micro-batch that it holds, and which application made it when."""
 
     id: str
     sequence: int
     batch: int
+    application: str | None
+    made_at: int  # milliseconds since 1970
 
 
 class Snapshots:
@@ -50,8 +53,15 @@ class Snapshots:
                 break
             summary = snapshot.summary()
             if summary.get(_QUERY) == self._query_id:
-                batch = int(summary.get(_BATCH))
-                found.append(Snapshot(str(identity), int(snapshot.sequenceNumber()), batch))
+                found.append(
+                    Snapshot(
+                        str(identity),
+                        int(snapshot.sequenceNumber()),
+                        int(summary.get(_BATCH)),
+                        summary.get(_APPLICATION),
+                        int(snapshot.timestampMillis()),
+                    )
+                )
             parent = snapshot.parentId()
             if parent is None or int(parent) == self._last:
                 break

@@ -6,12 +6,14 @@ driver that starts many queries would come to an end of both.
 """
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from msgspec.structs import replace
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
@@ -23,7 +25,8 @@ from headwater.capture.progress import Commit
 from headwater.capture.restarts import Restarts
 from headwater.capture.runs import Runs
 from headwater.capture.spark.commits import Commits
-from headwater.capture.spark.extract import Described, Extractor
+from headwater.capture.spark.described import Described
+from headwater.capture.spark.extract import Extractor
 from headwater.capture.spark.jvm import Java, call, class_name, option
 from headwater.capture.spark.snapshots import Snapshot, Snapshots
 from headwater.capture.worker import Worker
@@ -35,9 +38,15 @@ _DESCRIBED_SECONDS = 15.0
 _UNREADABLE_SECONDS = 60.0
 # How a query of ours fails that is started again at once, by those who run it.
 NEW_SCHEMA = "headwater: unknown schema id "
+NEW_SCHEMA_ID = re.compile(rf"{NEW_SCHEMA}(\d+)")
 _RESTART_SECONDS = 60.0
 _BOUNDED = frozenset({"OneTimeTrigger", "AvailableNowTrigger"})
 _FUNCTION_SINKS = frozenset({"ForeachBatchSink"})
+
+
+def needs_schema(error: str) -> bool:
+    """Whether a query failed by a schema it did not know; the plan in an error has no id."""
+    return NEW_SCHEMA_ID.search(error) is not None
 
 
 class Awaited(NamedTuple):
@@ -59,7 +68,7 @@ class Stream:
         self.heard = ""  # the moment of the last report that was read
         self.hearing = threading.Lock()
         self.described: Described | None = None
-        self.settled = threading.Event()
+        self.reading, self.settled = threading.Lock(), threading.Event()
         self.snapshots: Snapshots | None = None
         self.commits = Commits(execution)
         self._readable_at = 0.0
@@ -160,7 +169,7 @@ class Streams:
         if self._streams.pop(run_id, None) is None:
             return  # it has been started again meanwhile
         self._stopped.discard(run_id)
-        if text is not None and NEW_SCHEMA in text:
+        if text is not None and needs_schema(text):
             until = time.monotonic() + _RESTART_SECONDS
             self._awaited[stream.query_id] = Awaited(stream.run, until, reason or "", text)
             return
@@ -176,7 +185,7 @@ class Streams:
         for run_id, stream in list(self._streams.items()):
             if stream.query_id == query_id and not stream.query.isActive():
                 error = option(stream.query.exception())
-                if error is not None and NEW_SCHEMA in str(error.toString()):
+                if error is not None and needs_schema(str(error.toString())):
                     self._hear(stream)
                     self._streams.pop(run_id, None)
                     return stream.run
@@ -227,24 +236,22 @@ class Streams:
                 self._planner.do("a topic's schema", partial(self._refresh, stream))
 
     def handing_over(self, session: Java) -> dict[Ids, Described]:
-        """The queries whose micro-batch a session may write, by their output's ids."""
+        """The queries whose micro-batch a session may read, by their output's ids."""
         return {
-            stream.described.lineage.ids: stream.described
+            stream.described.lineage.ids: replace(
+                stream.described, runs=frozenset({stream.run.run_id})
+            )
             for stream in self._handing_over(session)
             if stream.described is not None
         }
 
-    def run_of(self, ids: Ids, session: Java) -> str | None:
-        """The run of the query whose output has these ids."""
-        for stream in self._handing_over(session):
-            if stream.described is not None and stream.described.lineage.ids == ids:
-                return stream.run.run_id
-        return None
-
     def _handing_over(self, session: Java) -> list[Stream]:
         """Queries over one frame have the same ids; their sessions tell them apart."""
         streams = [stream for stream in list(self._streams.values()) if stream.hands_over]
-        return [stream for stream in streams if stream.runs_in(session)] or streams
+        own = [stream for stream in streams if stream.runs_in(session)]
+        for stream in own:
+            self._guard.run("a streaming plan", partial(self._read, stream))
+        return own or streams
 
     def _peaceful_end(self, run_id: str, stream: Stream) -> Moment:
         bounded = class_name(stream.execution.trigger()) in _BOUNDED
@@ -252,11 +259,18 @@ class Streams:
 
     def _describe(self, stream: Stream) -> None:
         try:
-            self._tell(stream, planned=False, tell=False)
+            self._extractor.settle()
+            self._read(stream)
             _await_initialization(stream.execution)
             self._tell(stream, planned=_has_plan(stream))
         finally:
             stream.settled.set()
+
+    def _read(self, stream: Stream) -> None:
+        """Read a query's plan, unless that is done; a write inside foreachBatch may come first."""
+        with stream.reading:
+            if stream.described is None:
+                self._tell(stream, planned=False, tell=False)
 
     def _refresh(self, stream: Stream) -> None:
         described = stream.described

@@ -3,8 +3,9 @@
 import re
 from datetime import UTC, datetime
 
+from headwater.capture.datasets.naming import Version
 from headwater.capture.spark.catalogs import iceberg
-from headwater.capture.spark.jvm import Java, call, class_name
+from headwater.capture.spark.jvm import Java, attempt, call, class_name
 
 # Files whose modification is looked at: their listing comes over as one text.
 _MOST_FILES = 20_000
@@ -12,41 +13,48 @@ _MODIFIED = re.compile(r"modification_time=(\d+)")
 _MOST_WRAPPERS = 3
 
 
-def version_of(leaf: Java) -> str:
-    """The version that a leaf of an analyzed plan reads; empty where it is not known."""
+def version_of(leaf: Java) -> Version | None:
+    """The version that a leaf of an analyzed plan reads; None where it is not known."""
     relation = call(leaf, "relation")
     if class_name(leaf).startswith("LogicalRelation"):
         return _of_files(call(relation, "location"))
     table = call(relation or leaf, "table")
     if table is None:
-        return ""
+        return None
     return _of_iceberg(table) or _of_files(call(table, "fileIndex"))
 
 
-def _of_iceberg(table: Java) -> str:
+def _of_iceberg(table: Java) -> Version | None:
     """The snapshot of an Iceberg table; newer versions of Iceberg hold it fast for a query."""
     inner = iceberg(table)
     if inner is None:
-        return ""
+        return None
     for _ in range(_MOST_WRAPPERS):
-        snapshot = call(table, "snapshotId")
-        if snapshot is not None:
-            return str(snapshot)
+        selected = call(table, "snapshotId")
+        if selected is not None:
+            return _snapshot(attempt(inner, "snapshot", selected), str(selected))
         table = call(table, "table")
-    latest = call(inner, "currentSnapshot", "snapshotId")
-    return "" if latest is None else str(latest)
+    latest = call(inner, "currentSnapshot")
+    return None if latest is None else _snapshot(latest, str(latest.snapshotId()))
 
 
-def _of_files(index: Java | None) -> str:
+def _snapshot(snapshot: Java | None, name: str) -> Version:
+    """A snapshot, by the time when it was made; one that is gone is older than any other."""
+    made_at = call(snapshot, "timestampMillis")
+    return Version(0 if made_at is None else int(made_at), name)
+
+
+def _of_files(index: Java | None) -> Version | None:
     """The version of a Delta table, or the time of the newest of listed files."""
     version = call(index, "snapshotAtAnalysis", "version")
     if version is not None:
-        return str(version)
+        return Version(int(version), str(version))
     listed = call(index, "allFiles")
     if listed is None or int(listed.size()) > _MOST_FILES:
-        return ""
+        return None
     times = _MODIFIED.findall(str(listed.mkString("\n")))
     if not times:
-        return ""
-    newest = datetime.fromtimestamp(max(map(int, times)) / 1_000, UTC)
-    return newest.isoformat(timespec="milliseconds")
+        return None
+    newest = max(map(int, times))
+    told = datetime.fromtimestamp(newest / 1_000, UTC).isoformat(timespec="milliseconds")
+    return Version(newest, told)

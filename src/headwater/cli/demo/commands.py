@@ -45,7 +45,10 @@ Multi = Annotated[
     bool, typer.Option("--multi", help="Use two topics instead of one (with --lab connect).")
 ]
 Limit = Annotated[
-    float, typer.Option("--limit", metavar="SECONDS", help="Stop waiting after this time.")
+    float,
+    typer.Option(
+        "--limit", metavar="SECONDS", help="Maximum time to wait for the lineage to match."
+    ),
 ]
 
 
@@ -87,7 +90,7 @@ def break_it(
     way: Annotated[Way, typer.Argument(help="What to break.", show_default=False)],
     name: Annotated[str, typer.Argument(help="The job to stop.", show_default=False)] = "",
 ) -> None:
-    """Break the running demo: stop a job, change the schema, kill the worker, poison the topic."""
+    """Break the running demo: stop a job, change the schema, kill the worker or poison a topic."""
     from headwater.cli.demo.breaks import BREAKS
 
     one = BREAKS[way.value]

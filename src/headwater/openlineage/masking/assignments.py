@@ -81,7 +81,8 @@ _IDENTIFIED = re.compile(
     r"(?!(?:values|password)\s)(?=\S)"
     rf"|link{_SPACE}\S{{1,130}}{_SPACE}connect{_SPACE}to{_SPACE}\S{{1,130}}{_SPACE}{_BY}(?=\S)"
     rf"|grant{_SPACE}\w{{1,64}}{_SPACE}to{_SPACE}\S{{1,130}}{_SPACE}{_BY}(?=\S)"
-    rf"|set{_SPACE}password{_SPACE}for{_SPACE}\S{{1,130}}\s{{0,5}}=\s{{0,5}}(?=[\"'])))"
+    rf"|set{_SPACE}password{_SPACE}for{_SPACE}\S{{1,130}}\s{{0,5}}=\s{{0,5}}"
+    r"(?:(?:old_)?password\s{0,3}\(\s{0,5})?(?=[\"'])))"
 )
 _REPLACED = re.compile(rf"[\"']?{_SPACE}(?i:replace){_SPACE}(?=\S)")
 _KEYED = re.compile(

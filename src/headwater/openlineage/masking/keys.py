@@ -20,7 +20,7 @@ PHRASES: tuple[tuple[str, ...], ...] = (
         "gpg", "hmac", "aws", "keystore", "license", "subscription", "webhook", "deploy",
     )),
 )  # fmt: skip
-LAST_WORDS = ("pass", "pwd", "psk", "otp", "jwt", "sig", "auth", *(
+LAST_WORDS = ("pass", "pwd", "pw", "psk", "otp", "jwt", "sig", "auth", *(
     f"{owner}{short}"
     for owner in ("db", "user", "root", "admin", "smtp", "ftp", "ldap", "redis", "pg")
     for short in ("pass", "pwd")

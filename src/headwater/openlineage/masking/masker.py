@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 from headwater.openlineage.masking.addresses import MASK, mask_addresses
@@ -32,9 +33,14 @@ _NAMES = frozenset({
 _BY_COLUMN = frozenset({
     "schema", "columnLineage", "lineage", "dataQualityMetrics", "dataQualityAssertions",
 })  # fmt: skip
-_LABELS = ("name", "key", "property", "option", "header", "parameter", "variable")
-_LABELLED = frozenset({"value", "val", "default", "default_value", "defaultValue",
+_LABELS = tuple(
+    spelled
+    for label in ("name", "key", "property", "option", "header", "parameter", "variable")
+    for spelled in (label, label.capitalize(), label.upper())
+)
+_LABELLED = frozenset({"value", "val", "default", "default_value", "defaultValue", "Value", "VALUE",
                        "recommended_values", "current_value", "currentValue"})  # fmt: skip
+_FLAG = re.compile(r"--?([A-Za-z][\w.-]*)")
 # Beside these, `pass` is a count.
 _COUNTS = frozenset({"fail", "failed", "warn", "skip", "skipped", "error", "errors", "total"})
 # A text that is too short for a secret, and has no sign that one is assigned.
@@ -192,6 +198,8 @@ class Masker:
 
     def _list(self, values: list[Any], report: Report, by_column: bool) -> list[Any]:
         pairs = bool(values) and all(_is_pair(one) for one in values)
+        if _is_command(values):
+            values = self._command(values, report)
         found = []
         for index, one in enumerate(values):
             report.enter(str(index))
@@ -201,6 +209,22 @@ class Masker:
                 found.append(self._value(one, report, by_column))
             report.leave()
         return found
+
+    def _command(self, words: list[str], report: Report) -> list[str]:
+        """The arguments of a command, in which a secret may stand after the name of its option."""
+        found = words
+        if not any(re.search(r"\s", word) for word in words):
+            masked = self.text(" ".join(words), report).split(" ")
+            found = masked if len(masked) == len(words) else words
+        return found[:1] + [
+            self._secret(word, report) if self._is_argument(option, word) else word
+            for option, word in pairwise(found)
+        ]
+
+    def _is_argument(self, option: str, word: str) -> bool:
+        """Whether a word is the secret of the option before it."""
+        flag = _FLAG.fullmatch(option)
+        return flag is not None and word[:1] != "-" and self._is_sensitive_in_text(flag[1])
 
     def _object(self, values: dict[str, Any], report: Report, by_column: bool) -> dict[str, Any]:
         labelled = not _LABELLED.isdisjoint(values) and self._is_labelled(values)
@@ -220,6 +244,8 @@ class Masker:
         return found
 
     def _key(self, key: str, report: Report) -> str:
+        if "=" in key:
+            return self._searched(key, report)
         return mask_formats(mask_addresses(key, report.note), report.note)
 
     def _entry(self, key: str, value: Any, report: Report, by_column: bool) -> Any:
@@ -271,6 +297,14 @@ class Masker:
             found.append((place, self._secret(inner, report, plural=plural)))
             report.leave()
         return dict(found) if isinstance(value, dict) else [one for _, one in found]
+
+
+def _is_command(values: list[Any]) -> bool:
+    return (
+        len(values) > 1
+        and all(isinstance(word, str) for word in values)
+        and any(word.startswith("-") for word in values)
+    )
 
 
 def _is_pair(value: Any) -> bool:

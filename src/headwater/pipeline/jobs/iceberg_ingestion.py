@@ -13,8 +13,15 @@ from headwater.schemas.registry import Registry
 
 NAME = "iceberg-ingestion"
 TABLE = "default.orders"
-COLUMNS = "order_id STRING, item STRING, price DECIMAL(10, 2), supplier STRING, bid_time TIMESTAMP"
+_PRICE = "DECIMAL(10, 2)"
+COLUMNS = f"order_id STRING, item STRING, price {_PRICE}, supplier STRING, bid_time TIMESTAMP"
 _PERIOD_MS = 5000
+
+
+def fitting(orders: DataFrame) -> DataFrame:
+    """The orders whose price fits into the table: of another one the cast fails the query."""
+    fits = f"price IS NULL OR isnan(price) OR try_cast(price AS {_PRICE}) IS NOT NULL"
+    return orders.where(fits)
 
 
 def priced(orders: DataFrame, *kept: str) -> DataFrame:
@@ -23,7 +30,7 @@ def priced(orders: DataFrame, *kept: str) -> DataFrame:
         *kept,
         "order_id",
         "item",
-        F.col("price").cast("decimal(10, 2)").alias("price"),
+        F.col("price").cast(_PRICE).alias("price"),
         "supplier",
         "bid_time",
     )
@@ -44,6 +51,7 @@ def start(
     tables.ensure_table(spark, tables.Table.of(table, COLUMNS, "days(bid_time)", settings))
     records = kafka.read_stream(spark, bootstrap, source)
     orders = decoded(records, decode, tolerant=settings.tolerant).select("value.*")
+    orders = fitting(orders) if settings.tolerant else orders
     return append(priced(orders), settings.job_name or NAME, table, checkpoint, _PERIOD_MS)
 
 

@@ -13,6 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from headwater.errors import BadConfig
 from headwater.pipeline.commitlog import CommitLog
 from headwater.pipeline.config import ConnectorConfig
+from headwater.pipeline.failures import without_frames
 from headwater.pipeline.flows import Flow, PipelineContext, Start, TopicReader, flow_name
 from headwater.pipeline.formats.converters import converter_of
 from headwater.pipeline.sinks import filelog
@@ -142,6 +143,12 @@ class BatchWriter:
 
     def write(self, batch: DataFrame, number: int) -> None:
         """Write a batch: into the staging folder, then under the final names."""
+        try:
+            self._write(batch, number)
+        except Py4JJavaError as error:
+            raise RuntimeError(without_frames(str(error))) from None
+
+    def _write(self, batch: DataFrame, number: int) -> None:
         starts = self._log.starts(number).get(self._topic, {})
         ends = self._log.ends(number).get(self._topic, {})
         if self._left is None:

@@ -1,16 +1,17 @@
 """Kafka Connect's REST API over a worker."""
 
 import functools
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import unquote
 
 import anyio.to_thread
 from anyio import CapacityLimiter
 from litestar import Litestar, MediaType, Request, Response, delete, get, patch, post, put
 from litestar.exceptions import HTTPException
-from litestar.params import Parameter
+from litestar.params import QueryParameter
 from msgspec import Struct
 
 from headwater.errors import (
@@ -41,6 +42,7 @@ _STATUS = {
     UnknownLogger: 404,
     ConnectorConflict: 409,
 }
+_log = logging.getLogger(__name__)
 _NAMED = ("name", "plugin", "logger")
 _READERS, _WAITING = 20, 40  # threads
 _TYPES = {Kind.GENERATOR: "source", Kind.JOB: "source"}
@@ -58,7 +60,12 @@ def make_app(worker: Worker, address: str) -> Litestar:
     """The API as an ASGI application."""
     return Litestar(
         _routes(worker, address),
-        exception_handlers={HeadwaterError: _explained, HTTPException: _refused},
+        exception_handlers={
+            HeadwaterError: _explained,
+            HTTPException: _refused,
+            RecursionError: _too_deep,
+            Exception: _failed,
+        },
         openapi_config=None,
     )
 
@@ -236,8 +243,8 @@ def _routes(worker: Worker, address: str) -> list[Any]:
     @waiting
     def restart(
         name: str,
-        tasks: bool = Parameter(query="includeTasks", default=False),
-        only_failed: bool = Parameter(query="onlyFailed", default=False),
+        tasks: Annotated[bool, QueryParameter(name="includeTasks")] = False,
+        only_failed: Annotated[bool, QueryParameter(name="onlyFailed")] = False,
     ) -> Response[Any]:
         worker.restart(name, tasks=tasks, only_failed=only_failed)
         if tasks or only_failed:
@@ -330,3 +337,17 @@ def _explained(_request: Request[Any, Any, Any], error: HeadwaterError) -> Respo
 def _refused(_request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
     body = {"error_code": error.status_code, "message": mask_text(error.detail)}
     return Response(body, status_code=error.status_code)
+
+
+def _too_deep(request: Request[Any, Any, Any], error: RecursionError) -> Response[Any]:
+    if request.method == "GET":
+        return _failed(request, error)
+    body = {"error_code": 400, "message": "the body is nested too deeply"}
+    return Response(body, status_code=400)
+
+
+def _failed(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+    """Answer that the fault is the worker's, and log it."""
+    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    message = f"{type(error).__name__}; see the log of the worker"
+    return Response({"error_code": 500, "message": message}, status_code=500)

@@ -175,8 +175,10 @@ def make_api(service: Service, lifespan: Any = None) -> Litestar:
 
     return _Plain(
         [*_HANDLERS],
-        guards=[service.authenticator.guard],
-        middleware=[partial(masked_paths, mask=service.store.scrubber.name)],
+        middleware=[
+            partial(masked_paths, mask=service.store.scrubber.name),
+            service.authenticator.guard,
+        ],
         dependencies={
             "service": Provide(given, sync_to_thread=False)
         },

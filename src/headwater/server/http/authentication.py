@@ -23,8 +23,7 @@ from headwater.server.store.keys import list_keys
 from headwater.server.store.store import Store
 
 if TYPE_CHECKING:
-    from litestar.handlers import BaseRouteHandler
-    from litestar.types import HTTPScope
+    from litestar.types import ASGIApp, HTTPScope, Receive, Send
 
 _log = logging.getLogger(__name__)
 _REFRESH_AFTER = 1.0  # seconds for which keys are taken to be as they were
@@ -78,15 +77,21 @@ class Authenticator:
         """Whether what a key was allowed a while ago it would be allowed now."""
         return not self.is_required if key is None else key in self._keys.values()
 
-    async def guard(
-        self, connection: "ASGIConnection[Any, Any, Any, Any]", handler: "BaseRouteHandler"
-    ) -> None:
-        """Let a request reach a handler, or raise the reason why not: a guard of Litestar."""
-        try:
-            await self.authorize(connection.scope, handler.opt.get("access"))  # type: ignore[arg-type]
-        except (KeyRequired, Forbidden, TooManyRequests):
-            REFUSED.inc()
-            raise
+    def guard(self, app: "ASGIApp") -> "ASGIApp":
+        """Let a request reach a handler, or raise the reason why not: middleware of all routes.
+
+        Litestar would copy the handler, in every request, for a guard of its own kind.
+        """
+
+        async def guarded(scope: Any, receive: "Receive", send: "Send") -> None:
+            try:
+                await self.authorize(scope, scope["route_handler"].opt.get("access"))
+            except (KeyRequired, Forbidden, TooManyRequests):
+                REFUSED.inc()
+                raise
+            await app(scope, receive, send)
+
+        return guarded
 
     async def authorize(self, scope: "HTTPScope", wanted: Access | None) -> Key | None:
         """See that a request may do what needs an access; its key, if there is one.
@@ -98,19 +103,16 @@ class Authenticator:
         if wanted.scope == OPEN:
             return None
         state: dict[str, Any] = scope.setdefault("state", {})
-        is_again = "key" in state  # the fast path left the request to its route
         key = state["key"] = await self.find(scope)
         if key is None:
             if self.is_required:
                 raise KeyRequired(is_given=any(n == b"authorization" for n, _ in scope["headers"]))
             return None
+        self._count(key, state)
         if not key.may(wanted.scope):
             raise Forbidden(f"the key {key.name!r} lacks the scope {wanted.scope}")
         if key.is_limited:
             await self._require_within(key, wanted.within, scope)
-        wait = 0.0 if is_again else self._seconds_to_wait(key)
-        if wait > 0:
-            raise TooManyRequests(key.name, wait)
         return key
 
     async def _require_within(self, key: Key, within: Within, scope: "HTTPScope") -> None:
@@ -144,13 +146,28 @@ class Authenticator:
             nodes = _few("nodeId", asked.getall("nodeId", []))
             return [namespaces_of_node(view, node) for node in nodes]
 
+    def _count(self, key: Key, state: dict[str, Any]) -> None:
+        """Count a request once: what the fast path does not take is authorized again.
+
+        Raises: TooManyRequests.
+        """
+        if state.get("is_counted"):
+            return
+        wait = self._seconds_to_wait(key)
+        if wait > 0:
+            raise TooManyRequests(key.name, wait)
+        state["is_counted"] = True
+
     def _seconds_to_wait(self, key: Key) -> float:
         """How long a key has asked too much; 0 where it may pass."""
         if self._rate <= 0:
             return 0.0
-        clock = time.monotonic()
-        room, since = self._buckets.get(key.id, (2 * self._rate, clock))
-        room = min(2 * self._rate, room + (clock - since) * self._rate)
+        clock, most = (
+            time.monotonic(),
+            max(1.0, 2 * self._rate),
+        )  # a bucket holds a request at least
+        room, since = self._buckets.get(key.id, (most, clock))
+        room = min(most, room + (clock - since) * self._rate)
         if room < 1:
             self._buckets[key.id] = room, clock
             return (1 - room) / self._rate

@@ -28,8 +28,8 @@ class NotFound(HTTPException):
 
     status_code = 404
 
-    def __init__(self, kind: str, name: str) -> None:
-        super().__init__(detail=f"{kind} '{name}' not found.")
+    def __init__(self, kind: str, name: str, hint: str = "") -> None:
+        super().__init__(detail=f"{kind} '{name}' not found{hint}.")
 
 
 class BadRequest(HTTPException):

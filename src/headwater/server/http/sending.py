@@ -17,6 +17,7 @@ from headwater.server.memory import close_holes, holes
 MOST_BYTES = 128 * 2**20  # of all answers that are held
 SMALL = 2**18  # bytes of an answer that is not counted
 _SLICE = 2**20  # bytes that are handed to a connection at a time
+_REUSED = 1.0  # seconds for which what large answers were made of is kept
 _STREAMED = 4 * 2**20  # bytes of a streamed answer that are held at a time
 
 
@@ -71,10 +72,18 @@ def with_bounded_answers(app: ASGIApp, held: HeldAnswers) -> ASGIApp:
             await app(scope, receive, sending)
         finally:
             held.release(size)
-        if holes.is_set():  # by now nothing refers to what the answer was made of
-            await asyncio.to_thread(close_holes)
+        if holes.is_set() and not closing:  # by now nothing refers to what the answer was made of
+            closing.append(task := asyncio.create_task(_close_soon()))
+            task.add_done_callback(closing.remove)
 
+    closing: list[asyncio.Task[None]] = []
     return wrapped
+
+
+async def _close_soon() -> None:
+    """Give back what large answers were made of; the next ones may use it for a moment."""
+    await asyncio.sleep(_REUSED)
+    await asyncio.to_thread(close_holes)
 
 
 def content_length(message: Any) -> int | None:

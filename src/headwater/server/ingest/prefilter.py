@@ -27,7 +27,7 @@ _URL = re.compile(rb":(?:\\?/){2}[^\s\"@]*+(@?)")
 _LONGEST = max(map(len, _WORDS))
 _PART = 2**16  # bytes that are searched at once: every match in them is a tuple
 _LOWER = frozenset(range(ord("a"), ord("z") + 1))
-_SPACES = frozenset(b" \\%")
+_SPACES = frozenset(b' \\%"')  # or the end of an argument in a list
 
 
 def may_hold_secrets(raw: bytes) -> bool:

@@ -9,10 +9,11 @@ exist (`store.mapped_fields`). Values inside columns are columns with dotted nam
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from headwater.server.lineage.indexed_mapping import IndexedMapping
 from headwater.server.lineage.mappings import datasets_read, mappings_into, mappings_out_of
 from headwater.server.lineage.nested import Way, deciding, may_hold, ways_down, ways_of_all, ways_up
 from headwater.server.lineage.schemas import schemas_of, unlisted_columns
-from headwater.server.lineage.view import IndexedMapping, Schema, StoreView
+from headwater.server.lineage.view import Schema, StoreView
 from headwater.server.store.contents import Input, Output
 
 Column = tuple[int, str]  # a dataset's root, and a field
@@ -40,7 +41,7 @@ class ColumnWalk:
         self._unlisted: dict[int, frozenset[str]] = {}
         self._writers: dict[int, list[tuple[int, int]]] = {}
         self._readers: dict[int, list[tuple[int, int, int]]] = {}
-        self._reads: dict[int, set[int]] = {}  # job → what it reads
+        self._reads: dict[int, set[int]] = {}  # job → the roots of what it reads
         self._own: set[int] = set()  # datasets of the view's namespaces
 
     def upstream(self, start: Iterable[Column], depth: int) -> None:
@@ -123,6 +124,8 @@ class ColumnWalk:
             if self._is_seen(reached, column) and self._has(reached):
                 self._step(reached, column, Step(way.given, way.output, job))
                 (self.columns if self._is_sum(way, reached) else found)[reached] = None
+        if not mapping.whole:
+            return
         whole = [g for dataset in members for g in deciding(mapping, dataset, column[1])]
         if whole:
             schema = self._schemas.get(target)
@@ -185,29 +188,39 @@ class ColumnWalk:
         return self._known(used, roots | targets)
 
     def _load_reads(self, jobs: set[int]) -> None:
-        new = jobs - self._reads.keys() - {0}
-        if new:
-            self._reads |= datasets_read(self._view, new)
+        new = {job for job in jobs if job and job not in self._reads}
+        for job, roots in (datasets_read(self._view, new) if new else {}).items():
+            self._reads[job] = {*roots.values()}
+            self._roots.update(roots)
 
     def _is_read(self, dataset: int, job: int, target: int) -> bool:
         """Whether a job that writes a dataset also reads another; what depends on itself, is."""
-        return job == 0 or dataset in self._reads[job] or self._roots[dataset] == target
+        root = self._roots[dataset]
+        return job == 0 or root in self._reads[job] or root == target
 
     def _known(self, mappings: set[int], roots: set[int]) -> dict[int, IndexedMapping]:
         """Mappings, with the roots and schemas of every dataset in them at hand."""
         found = self._view.mappings(mappings)
         members = {dataset for mapping in found.values() for dataset in mapping.inputs}
-        self._roots.update(self._view.names.roots(members - self._roots.keys()))
+        # Not by the difference to the keys, which takes as long as there are keys.
+        unknown = [member for member in members if member not in self._roots]
+        self._roots.update(self._view.names.roots(unknown))
         self.load_schemas(roots | {self._roots[member] for member in members})
         return found
 
     def load_schemas(self, roots: set[int]) -> None:
         """Have the schemas of datasets at hand."""
-        new = [root for root in roots if root not in self._schemas]
+        new = {root for root in roots if root not in self._schemas}
         if new:
             self._schemas.update(dict.fromkeys(new))
             self._schemas.update(schemas_of(self._view, new))
             self._own |= self._view.names.own(new)
+
+    def load_mappings(self, roots: set[int]) -> None:
+        """Have the mappings into and out of datasets at hand, with their schemas."""
+        self.load_schemas(roots)
+        self._written_by(roots)
+        self._read_by(roots)
 
     def schema(self, root: int) -> Schema | None:
         """The schema of a dataset in reach."""

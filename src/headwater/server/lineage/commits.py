@@ -4,12 +4,12 @@ A run reads each partition in order, so that the report on an offset is found by
 that the run took, and not by reading all its reports.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from headwater.errors import AnswerTooLarge
 from headwater.openlineage.facets import CommitProgress, ProgressFacet, positions
-from headwater.server.lineage.run_lineage import extents, progress_facets, progress_of
+from headwater.server.lineage.makers import first_reports
+from headwater.server.lineage.reports import Kept, extents, reports
 from headwater.server.lineage.view import StoreView
 from headwater.server.store.rows import RunRow
 
@@ -19,6 +19,14 @@ _LATEST = 20  # reports of a run of which one tells of every partition that it r
 _SNAPSHOTS = (
     "SELECT s.id FROM event e JOIN snapshot s ON s.seq = e.seq AND s.run = e.run "
     "WHERE e.run = ? AND e.time > ? AND e.time < ? ORDER BY e.time, e.seq"
+)
+
+
+# Without those that a query that was started again repeats.
+_BETWEEN = (
+    "SELECT s.id FROM event e JOIN snapshot s ON s.seq = e.seq AND s.run = e.run "
+    "WHERE e.run = ? AND e.time > ? AND e.time < ? AND NOT EXISTS (SELECT 1 FROM snapshot o "
+    "JOIN event x ON x.seq = o.seq WHERE o.id = s.id AND x.time <= ?) ORDER BY e.time, e.seq"
 )
 
 
@@ -54,31 +62,97 @@ def committed(view: StoreView, run: RunRow, records: Records) -> Committed | Non
         return None
     # All that was reported between the first report and this moment lies within the records.
     edge = max(first.at, _before(view, run, records, records.last))
-    between = view.session.all(_SNAPSHOTS, run.id, first.at, edge + 1)
-    facets = [first.facet, *(one.facet for one in _reports(view, run, edge, records))]
-    told = [_snapshots(facet, records) for facet in facets]
-    told.insert(1, [row[0] for row in between])
-    batches = [c.batch for facet in facets for c in _holding(facet, records) if c.batch is not None]
+    between = view.session.all(_BETWEEN, run.id, first.at, edge + 1, first.at)
+    tally = _Tally(view, records)
+    tally.add(first.facet)
+    tally.add_snapshots(row[0] for row in between)
+    for one in _reports(view, run, edge, records):
+        tally.add(one.facet)
     return Committed(
         first.after,
-        [*batches, *_last_batch(view, run, edge, records)],
-        [*dict.fromkeys(id_ for ids in told for id_ in ids)],
-        any(facet.watermark is not None or facet.state_rows for facet in facets),
-        all(_holding(facet, records) for facet in facets),
+        [*tally.batches, *_last_batch(view, run, edge, records)],
+        [*tally.snapshots],
+        tally.is_stateful,
+        tally.is_per_commit,
     )
 
 
-def furthest(view: StoreView, run: RunRow, topics: frozenset[str]) -> dict[str, int]:
-    """How far a run came in each partition of a topic, as its latest reports tell."""
+class _Tally:
+    """What reports tell of some records, taken from one report after the other."""
+
+    def __init__(self, view: StoreView, records: Records) -> None:
+        self._kept, self._records = Kept(view.budget), records
+        self.batches: list[int] = []
+        self.snapshots: dict[str, None] = {}
+        self.is_stateful, self.is_per_commit = False, True
+
+    def add(self, facet: ProgressFacet) -> None:
+        """Take what a report tells."""
+        holding = _holding(facet, self._records)
+        batches = [commit.batch for commit in holding if commit.batch is not None]
+        self._kept.numbers(len(batches))
+        self.batches += batches
+        self.add_snapshots(_snapshots(facet, self._records))
+        self.is_stateful |= _is_stateful(facet)
+        self.is_per_commit &= bool(holding)
+
+    def add_snapshots(self, snapshots: Iterable[str]) -> None:
+        """Take snapshots that hold the records."""
+        for one in snapshots:
+            if one not in self.snapshots:
+                self._kept.texts(one)
+                self.snapshots[one] = None
+
+
+def recovered(view: StoreView, run: RunRow, records: Records) -> tuple[list[CommitProgress], bool]:
+    """The commits with any of the records that were made before the run, and that it tells of.
+
+    With them, whether the query keeps state.
+    """
+    kept, held, is_stateful = Kept(view.budget), list[CommitProgress](), False
+    for facet in first_reports(view, run.id):
+        told = [one for one in facet.commits or () if one.recovered and _holds(one, records)]
+        kept.texts(*(commit.snapshot for commit in told if commit.snapshot))
+        held += told
+        is_stateful |= _is_stateful(facet)
+    return held, is_stateful
+
+
+def _is_stateful(facet: ProgressFacet) -> bool:
+    return facet.watermark is not None or bool(facet.state_rows)
+
+
+class Progress:
+    """How far runs came in each partition of a topic."""
+
+    def __init__(self, view: StoreView) -> None:
+        self._kept = Kept(view.budget)
+        self.ends: dict[str, int] = {}
+
+    def add(self, partition: str, end: int) -> None:
+        """Take how far a run came in a partition."""
+        known = self.ends.get(partition)
+        if known is None:
+            self._kept.texts(partition)
+        self.ends[partition] = end if known is None else max(end, known)
+
+
+def furthest(view: StoreView, run: RunRow, records: Records, progress: Progress) -> int | None:
+    """How far a run came in the partition of the records, as its latest reports tell.
+
+    It is 0 if they tell of other partitions of the topic, and None if they tell of none.
+    """
     rows = view.session.all(
         "SELECT seq FROM event WHERE run = ? ORDER BY time DESC, seq DESC LIMIT ?", run.id, _LATEST
     )
-    ends: dict[str, int] = {}
-    for facet in progress_facets(view, [row[0] for row in rows]).values():
+    furthest_end = None
+    for _, facet in reports(view, [row[0] for row in rows]):
         for (topic, partition), (_, end) in extents(facet).items():
-            if topic in topics:
-                ends[partition] = max(end, ends.get(partition, 0))
-    return ends
+            if topic in records.topics:
+                progress.add(partition, max(end, 0))
+                own = end if partition == records.partition else 0
+                furthest_end = max(own, furthest_end or 0)
+    return furthest_end
 
 
 def _last_batch(view: StoreView, run: RunRow, edge: int, records: Records) -> Iterator[int]:
@@ -145,12 +219,8 @@ def reports_since(view: StoreView, run: RunRow, since: int) -> Iterator[tuple[in
             "ORDER BY time, seq LIMIT ?", run.id, *place, _PAGE,
         )  # fmt: skip
         times = {seq: time for time, seq in rows}
-        for seq, body in view.bodies([*times]):
-            if body is None:
-                raise AnswerTooLarge
-            facet = progress_of(body)
-            if facet is not None:
-                yield times[seq], facet
+        for seq, facet in reports(view, [*times]):
+            yield times[seq], facet
         if len(rows) < _PAGE:
             return
         place = rows[-1]
@@ -159,17 +229,18 @@ def reports_since(view: StoreView, run: RunRow, since: int) -> Iterator[tuple[in
 def _snapshots(facet: ProgressFacet, records: Records) -> list[str]:
     holding = _holding(facet, records)
     if not holding:
-        return facet.snapshots or []
+        repeated = {commit.snapshot for commit in facet.commits or () if commit.recovered}
+        return [snapshot for snapshot in facet.snapshots or () if snapshot not in repeated]
     return [commit.snapshot for commit in holding if commit.snapshot]
 
 
 def _holding(facet: ProgressFacet, records: Records) -> list[CommitProgress]:
-    """The commits of a report that hold any of the records."""
-    return [
-        commit
-        for commit in facet.commits or ()
-        if any(s < records.last and e > records.first for s, e in _of_commit(commit, records))
-    ]
+    """The commits of a report's own run that hold any of the records."""
+    return [c for c in facet.commits or () if not c.recovered and _holds(c, records)]
+
+
+def _holds(commit: CommitProgress, records: Records) -> bool:
+    return any(s < records.last and e > records.first for s, e in _of_commit(commit, records))
 
 
 def _of_commit(commit: CommitProgress, records: Records) -> Iterator[tuple[int, int]]:
@@ -184,10 +255,12 @@ def _new(facet: ProgressFacet, records: Records) -> Iterator[tuple[int, int]]:
 
     A report without new commits repeats the positions of the last one.
     """
-    commits = facet.commits
-    if commits is None or any(commit.offsets is None for commit in commits):
+    if facet.commits is None:
         return _told(facet, records)
-    return (span for commit in commits for span in _of_commit(commit, records))
+    own = [commit for commit in facet.commits if not commit.recovered]
+    if any(commit.offsets is None for commit in own):
+        return _told(facet, records)
+    return (span for commit in own for span in _of_commit(commit, records))
 
 
 def _told(facet: ProgressFacet, records: Records) -> Iterator[tuple[int, int]]:
@@ -198,4 +271,5 @@ def _told(facet: ProgressFacet, records: Records) -> Iterator[tuple[int, int]]:
             if topic in records.topics and partition == records.partition:
                 yield begun.get((topic, partition), 0), end
     for commit in facet.commits or ():
-        yield from _of_commit(commit, records)
+        if not commit.recovered:
+            yield from _of_commit(commit, records)

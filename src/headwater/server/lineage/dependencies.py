@@ -39,12 +39,13 @@ class Dependencies:
         reads = datasets_read(view, {row[0] for row in rows})
         outputs = view.names.resolve({row[1]: row[2] for row in rows})
         mappings = view.mappings({row[3] for row in rows})
-        roots = view.names.roots({d for mapping in mappings.values() for d in mapping.inputs})
+        roots = {dataset: root for read in reads.values() for dataset, root in read.items()}
+        members = {d for mapping in mappings.values() for d in mapping.inputs}
+        roots |= view.names.roots(members - roots.keys())
         for job, output, _, mapping in rows:
-            named = mappings[mapping].inputs & reads[job]
+            named = {roots[d] for d in mappings[mapping].inputs} & {*reads[job].values()}
             if named or mappings[mapping].sources is not None:
-                known = self._named.setdefault((job, outputs[output]), set())
-                known.update(roots[dataset] for dataset in named)
+                self._named.setdefault((job, outputs[output]), set()).update(named)
 
     def inputs_of(self, job: int, output: int) -> set[int]:
         """What an output depends on."""

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from headwater.server.lineage.view import StoreView
-from headwater.server.store.log import read_bodies
+from headwater.server.store.log import SEQ_AND_HEAD, read_bodies, sizes_in
 from headwater.server.store.prune import has_pruned
 
 KINDS = {
@@ -26,18 +26,18 @@ class Window(NamedTuple):
     run: bytes | None = None
 
 
-def find_events(view: StoreView, window: Window) -> tuple[list[int], int]:
-    """The numbers of a window of events, and how many there are in all."""
+def find_events(view: StoreView, window: Window) -> tuple[dict[int, int], int]:
+    """The numbers of a window of events with their sizes, and how many there are in all."""
     where, params = f"time >= ? AND time < ?{KINDS[window.kind]}", [window.after, window.before]
     if window.run is not None:
         where += " AND run = (SELECT id FROM run WHERE uuid = ?)"
         params.append(window.run)  # type: ignore[arg-type]
     order = "DESC" if window.newest_first else "ASC"
     rows = view.session.all(
-        f"SELECT seq FROM event WHERE {where} ORDER BY time {order}, seq {order} LIMIT ? OFFSET ?",
-        *params, window.limit, window.offset,
+        f"SELECT {SEQ_AND_HEAD} FROM event WHERE {where} ORDER BY time {order}, seq {order} "
+        "LIMIT ? OFFSET ?", *params, window.limit, window.offset,
     )  # fmt: skip
-    return [row[0] for row in rows], _count(view, window, where, params)
+    return sizes_in(rows), _count(view, window, where, params)
 
 
 def read_events(view: StoreView, seqs: list[int]) -> list[bytes]:

@@ -88,12 +88,14 @@ class FacetBook:
         return self._found[wanted]
 
     def _read(self) -> dict[Wanted, Facets]:
-        """All that is wanted and not at hand."""
-        found: dict[Wanted, Facets] = {
-            wanted: {}
-            for wanted in self._wanted
-            if wanted.sources and self._kept.get(wanted) is None
-        }
+        """All that is wanted: what is at hand now may not be so any more when it is asked for."""
+        at_hand, found = dict[Wanted, Facets](), dict[Wanted, Facets]()
+        for wanted in (one for one in self._wanted if one.sources):
+            known = self._kept.get(wanted)
+            if known is None:
+                found[wanted] = {}
+            else:
+                at_hand[wanted] = known
         by_event: dict[int, list[Wanted]] = {}
         for wanted in found:
             for seq in dict.fromkeys(stamp[2] for _, stamp in wanted.sources):
@@ -116,7 +118,7 @@ class FacetBook:
                 facets[OMITTED] = _omitted(left_out[wanted])
             else:
                 self._kept.put(wanted, facets)
-        return found
+        return at_hand | found
 
     def _fits(self, size: int, held: int) -> bool:
         """Whether a facet fits into the answer, after so many bytes of facets of the same thing."""

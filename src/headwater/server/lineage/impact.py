@@ -112,10 +112,17 @@ class _Directed(Walk):
 
     def _beyond(self, job: int, level: set[int]) -> set[int]:
         """What a job makes of some datasets, or makes them of."""
-        inputs_of = self._dependencies.inputs_of
-        if self._is_down:
-            return {root for root in self.outputs[job] if inputs_of(job, root) & level}
-        return {root for output in self.outputs[job] & level for root in inputs_of(job, output)}
+        inputs_of, whole = self._dependencies.inputs_of, self.inputs[job]
+        if not self._is_down:
+            given = (inputs_of(job, output) for output in self.outputs[job] & level)
+            return set[int]().union(*{id(some): some for some in given}.values())
+        # Most outputs depend on all inputs; there may be thousands of both.
+        is_met = not whole.isdisjoint(level)
+        return {
+            root
+            for root in self.outputs[job]
+            if (is_met if (some := inputs_of(job, root)) is whole else not some.isdisjoint(level))
+        }
 
 
 class _Columns:
@@ -175,7 +182,7 @@ def kind_of(step: Step) -> str:
 def _kinds(view: StoreView, walk: _Directed, depth: int) -> dict[int, str]:
     """The kind of each dataset that columns are known to lead to."""
     columns = ColumnWalk(view)
-    columns.load_schemas(walk.start)
+    columns.load_mappings(walk.start)
     start = [c for root in sorted(walk.start) for c in columns.columns_of(root)]
     kinds: dict[int, str] = {}
     for (root, _), (_, kind) in _Columns(columns, walk.way).follow(start, depth).found.items():

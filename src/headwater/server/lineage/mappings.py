@@ -30,7 +30,7 @@ def mappings_out_of(view: StoreView, roots: list[int]) -> list[tuple[int, int, i
     """By which mappings datasets are read: root, mapping, job (0: none), root that is written."""
     names, at = view.names, view.at
     rows = view.session.all(
-        "SELECT DISTINCT d.id, d.root, t.id, t.root, m.mapping, m.job FROM dataset d "
+        "SELECT d.id, d.root, t.id, t.root, m.mapping, m.job FROM dataset d "
         "JOIN mapping_input i ON i.dataset = d.id "
         "JOIN mapping_span m ON m.mapping = i.mapping AND m.since <= ? AND m.until > ? "
         "JOIN dataset t ON t.id = m.dataset LEFT JOIN job j ON j.id = m.job "
@@ -41,13 +41,15 @@ def mappings_out_of(view: StoreView, roots: list[int]) -> list[tuple[int, int, i
     return [*dict.fromkeys(found)]
 
 
-def datasets_read(view: StoreView, jobs: Iterable[int]) -> dict[int, set[int]]:
-    """The datasets that each of some jobs reads, by the names that were used."""
-    found: dict[int, set[int]] = {job: set() for job in jobs}
+def datasets_read(view: StoreView, jobs: Iterable[int]) -> dict[int, dict[int, int]]:
+    """The datasets that each of some jobs reads, by the names that were used, with their roots."""
+    found: dict[int, dict[int, int]] = {job: {} for job in jobs}
     rows = view.session.all(
-        "SELECT job, dataset FROM edge WHERE job = ANY(?) AND io = 0 AND since <= ? AND until > ?",
+        "SELECT e.job, d.id, d.root FROM edge e JOIN dataset d ON d.id = e.dataset "
+        "WHERE e.job = ANY(?) AND e.io = 0 AND e.since <= ? AND e.until > ?",
         [*found], view.at, view.at,
     )  # fmt: skip
-    for job, dataset in rows:
-        found[job].add(dataset)
+    roots = view.names.resolve({dataset: root for _, dataset, root in rows})
+    for job, dataset, _ in rows:
+        found[job][dataset] = roots[dataset]
     return found

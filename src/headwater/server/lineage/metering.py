@@ -12,6 +12,7 @@ from headwater.server.lineage.budget import Budget
 from headwater.server.store.database import ReadSession, Row
 
 _ROW = 64  # bytes that a row takes beside its values
+_TOGETHER = 1024  # rows that are read at a time
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -33,8 +34,11 @@ class MeteredSession:
         Raises: AnswerTooLarge, before all are read, and ServerBusy.
         """
         found: list[Row] = []
-        for rows in self._session.parts(sql, *params):
-            self._budget.read_rows(len(pack(rows)) + _ROW * len(rows))
+        cursor = self._session.ask(sql, *params)
+        while rows := cursor.fetchmany(_TOGETHER):
+            self._budget.read_rows(len(_encode(rows)) + _ROW * len(rows))
+            if not found and len(rows) < _TOGETHER:
+                return rows
             found += rows
         return found
 

@@ -8,8 +8,8 @@ input that stands beside values inside it sums these up: it is told, and not fol
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from headwater.server.lineage.indexed_mapping import IndexedMapping
 from headwater.server.lineage.nested_index import holders
-from headwater.server.lineage.view import IndexedMapping
 from headwater.server.store.contents import Input, Output
 
 _IDENTITY = "IDENTITY"
@@ -28,7 +28,9 @@ class Way(NamedTuple):
 
 def ways_up(mapping: IndexedMapping, field: str) -> list[Way]:
     """What a column comes from, by the outputs of a mapping; not by what holds for all of them."""
-    nested = mapping.nested
+    nested, own = mapping.nested, mapping.outputs.get(field)
+    if nested is None and own is not None:
+        return [Way(given, own, given.field) for given in own.inputs]
     ways: list[Way] = []
     for output, rest in _outputs(mapping, field):
         for given in output.inputs:
@@ -49,21 +51,22 @@ def ways_of_all(mapping: IndexedMapping) -> list[Way]:
 
 def ways_down(mapping: IndexedMapping, dataset: int, field: str) -> list[Way]:
     """What a column feeds; again not by what holds for all outputs of the mapping."""
-    own = mapping.fed_by.get(dataset, {}).get(field, {})
-    ways = [Way(one, mapping.outputs[name], name) for name, given in own.items() for one in given]
+    own = mapping.fed_by.get(dataset, {}).get(field, ())
+    ways = [Way(one, output, output.field) for output, one in own]
     nested = mapping.nested
+    if nested is None and "." not in field:
+        return ways
     reads = mapping.fed_by if nested is None else nested.read_whole
     for holder in holders(field):
         rest = field[len(holder) + 1 :]
-        for name, inputs in reads.get(dataset, {}).get(holder, {}).items():
-            for one in inputs:
-                ways += _ways(one, mapping.outputs[name], name, rest)
+        for output, one in reads.get(dataset, {}).get(holder, ()):
+            ways += _ways(one, output, output.field, rest)
     if nested is None:
         return ways
+    fed = {output.field for output, _ in own}
     for within in nested.inputs_inside(dataset, field):
-        for name, inputs in mapping.fed_by[dataset][within].items():
-            if name not in own:
-                ways += [Way(one, mapping.outputs[name], name) for one in inputs]
+        pairs = mapping.fed_by[dataset][within]
+        ways += [Way(one, output, output.field) for output, one in pairs if output.field not in fed]
     fields = {way.field for way in ways}
     held = {holder for field in fields for holder in holders(field) if holder in fields}
     return [way._replace(is_sum=not way.rest and way.field in held) for way in ways]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from headwater.server.store.contents import Input, Output
 
 _LEVELS = 32  # of values inside values; a name with more dots is a plain name
-Fed = Mapping[int, Mapping[str, Mapping[str, list[Input]]]]  # dataset, field, output: how
+Fed = dict[int, dict[str, list[tuple[Output, Input]]]]  # dataset, field: what it feeds, and how
 _Key = tuple[int, str, bool]
 
 
@@ -27,16 +27,13 @@ class NestedIndex:
         if of_all:
             self._sums[""] = of_all
         # As `fed_by`, for those who depend on the whole field.
-        self.read_whole: dict[int, dict[str, dict[str, list[Input]]]] = {}
-        for number, fed in fed_by.items():
-            self.read_whole[number] = {
-                field: {
-                    name: kept
-                    for name, inputs in fed[field].items()
-                    if (kept := [one for one in inputs if not self.is_sum(one, name)])
-                }
-                for field in fed
+        self.read_whole: Fed = {
+            number: {
+                field: [(o, one) for o, one in pairs if not self.is_sum(one, o.field)]
+                for field, pairs in fed.items()
             }
+            for number, fed in fed_by.items()
+        }
 
     def outputs_inside(self, field: str) -> list[str]:
         """The outputs that are values inside a column."""

@@ -10,12 +10,15 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from headwater.api.records import ReachedInput, ReachedJob, ReachedOutput, ReachedRun
+from headwater.openlineage.facets import CommitProgress
 from headwater.openlineage.names import DatasetName, JobName
 from headwater.server.lineage.commits import (
     Committed,
+    Progress,
     Records,
     committed,
     furthest,
+    recovered,
     snapshots_since,
 )
 from headwater.server.lineage.jobs import job_names
@@ -34,6 +37,7 @@ _STATE = "it keeps state: later commits may hold the records as well"
 _EVENTS = "its reports tell the offsets of several commits together"
 _FUNCTION = "it writes tables and reports no snapshots: later ones may hold the records as well"
 _SEVERAL = "it writes several tables, and does not report which snapshots are of which"
+_UNTOLD = "no run reports these records: this one was killed before it could, or left them out"
 _TIME = "which records it read is not reported: it ran after they had been written"
 
 
@@ -60,6 +64,64 @@ class _Visit(NamedTuple):
     outputs: dict[int, list[str]]  # dataset → its snapshots
     batches: list[int]
     reason: str | None
+
+
+class _Told:
+    """What runs committed of the records, told by them or by the next run of their job."""
+
+    def __init__(self) -> None:
+        self.by_run: dict[int, Committed] = {}
+        self.last: dict[int, RunRow] = {}  # run of each job, of those that came before
+        self._snapshots: dict[int, set[str]] = {}  # job → those that are known
+        self.untold: set[int] = set()  # runs that the records are laid to, as nobody told of them
+        self._until: dict[int, RunRow] = {}  # run of each job, the last that ended before them
+        self._passed: set[int] = set()  # jobs that have read on behind the records
+
+    def add(self, run: RunRow, own: Committed | None) -> None:
+        """Take what a run tells of itself."""
+        if own is not None:
+            self.by_run[run.id] = own
+            self._snapshots.setdefault(run.job, set()).update(own.snapshots)
+
+    def add_recovered(self, run: RunRow, commits: list[CommitProgress], is_stateful: bool) -> None:
+        """Take what a run tells of the one before it, which was killed before it could do so."""
+        known = self._snapshots.setdefault(run.job, set())
+        lost = [commit for commit in commits if commit.snapshot and commit.snapshot not in known]
+        if not lost:
+            return
+        maker = self.last.get(run.job, run)
+        own = self.by_run.get(maker.id) or Committed(maker.updated_at, [], [], is_stateful, True)
+        snapshots = [commit.snapshot for commit in lost if commit.snapshot]
+        batches = [commit.batch for commit in lost if commit.batch is not None]
+        self.by_run[maker.id] = own._replace(
+            batches=[*own.batches, *batches], snapshots=[*own.snapshots, *snapshots]
+        )
+        known.update(snapshots)
+
+    def note_end(self, run: RunRow, end: int, first: int) -> None:
+        """Take how far a run has come, in the order of runs."""
+        if end > first:
+            self._passed.add(run.job)
+        elif end and run.job not in self._passed:
+            self._until[run.job] = run
+
+    def add_untold(self, runs: list[RunRow]) -> None:
+        """Lay the records to the run that came closest, where its job has read on behind them."""
+        told = {run.job for run in runs if run.id in self.by_run}
+        for job in (self._passed & self._until.keys()) - told:
+            run = self._until[job]
+            self.by_run[run.id] = Committed(run.updated_at, [], [], False, False)
+            self.untold.add(run.id)
+
+    def add_later(self, runs: list[RunRow]) -> None:
+        """Lay the records to later runs of a query with state: each goes on with what was kept."""
+        stateful: set[int] = set()
+        for run in runs:
+            own = self.by_run.get(run.id)
+            if own is None and run.job in stateful:
+                self.by_run[run.id] = Committed(run.created_at - 1, [], [], True, False)
+            elif own is not None and own.is_stateful:
+                stateful.add(run.job)
 
 
 def is_topic(view: StoreView, root: int) -> bool:
@@ -90,18 +152,33 @@ class _Walk:
         self._visits: dict[int, _Visit] = {}
         self._read: dict[int, set[int]] = {}  # job → the datasets by which it is reached
         self.is_complete = True
-        self.ends: dict[str, int] = {}
+        self._progress = Progress(view)
+
+    @property
+    def ends(self) -> dict[str, int]:
+        """How far runs have read the topic, by partition."""
+        return self._progress.ends
 
     def enter(self, root: int, records: Records) -> None:
         """Begin with the runs that read the topic, by the offsets that they report."""
         self._arrivals[root] = _Arrival(0)
-        for run in self._readers(root, 0):
-            ends = furthest(self._view, run, records.topics)
-            self.ends |= {one: max(end, self.ends.get(one, 0)) for one, end in ends.items()}
-            has_read = ends.get(records.partition, 0) > records.first
-            told = committed(self._view, run, records) if has_read else None
-            if told is not None:
-                self._visit(_by_offsets(self._view, run, told), root)
+        runs, told = self._readers(root, 0), _Told()
+        for run in runs:
+            end = furthest(self._view, run, records, self._progress)
+            told.note_end(run, end or 0, records.first)
+            if (end or 0) > records.first:
+                told.add(run, committed(self._view, run, records))
+                told.add_recovered(run, *recovered(self._view, run, records))
+            # One that failed at its start made nothing.
+            if end is not None or run.job not in told.last:
+                told.last[run.job] = run
+        told.add_untold(runs)
+        told.add_later(runs)
+        for run in runs:
+            if run.id in told.by_run:
+                visit = _by_offsets(self._view, run, told.by_run[run.id])
+                is_untold = run.id in told.untold
+                self._visit(visit._replace(reason=_UNTOLD) if is_untold else visit, root)
 
     def follow(self) -> bool:
         """Go on from the dataset that the records reached first; whether there was any left.

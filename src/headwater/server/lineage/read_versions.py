@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from headwater.openlineage.facets import text_of
 from headwater.server.lineage.facets import FacetBook, Wanted, dataset_facets
-from headwater.server.lineage.run_lineage import progress_facets
+from headwater.server.lineage.reports import reports
 from headwater.server.lineage.view import StoreView
 from headwater.server.store.rows import unpack_sources
 from headwater.server.store.tables import OUTPUT
@@ -38,8 +38,7 @@ class SnapshotOrder:
         self._sequences: dict[str, int] = {}
         self._first: int | None = None
         if self._snapshots:
-            numbers = self._load([*self._snapshots], _EARLIEST)
-            self._first = min(numbers) if numbers else None
+            self._first = self._load([*self._snapshots], _EARLIEST)
 
     def holds(self, versions: Iterable[str]) -> dict[str, bool | None]:
         """Whether each version has one of the snapshots; None where that cannot be told."""
@@ -56,13 +55,13 @@ class SnapshotOrder:
             return None
         return number >= self._first
 
-    def _load(self, snapshots: list[str], most: int) -> list[int]:
-        """The sequence numbers of the snapshots that the table's own writers told of first.
+    def _load(self, snapshots: list[str], most: int) -> int | None:
+        """The lowest sequence number of the snapshots that the table's writers told of first.
 
         Snapshots are told in the order in which they are made.
         """
         if not snapshots or not most:
-            return []
+            return None
         own, params = self._view.scope.has_job("r.job")
         rows = self._view.session.all(
             "SELECT min(s.seq) FROM snapshot s WHERE s.id = ANY(?) AND s.run IN "
@@ -70,10 +69,10 @@ class SnapshotOrder:
             f"JOIN run r ON r.id = io.run WHERE d.root = ?{own}) GROUP BY s.id ORDER BY 1 LIMIT ?",
             snapshots, OUTPUT, self._root, *params, most,
         )  # fmt: skip
-        wanted, found = {*snapshots}, list[int]()
-        facets = progress_facets(self._view, [*dict.fromkeys(row[0] for row in rows)])
-        for _, facet in sorted(facets.items()):
+        wanted, found = {*snapshots}, set[str]()
+        for _, facet in reports(self._view, sorted({row[0] for row in rows})):
             for commit in facet.commits or ():
                 if commit.snapshot in wanted and commit.sequence is not None:
-                    found.append(self._sequences.setdefault(commit.snapshot, commit.sequence))
-        return found
+                    self._sequences.setdefault(commit.snapshot, commit.sequence)
+                    found.add(commit.snapshot)
+        return min((self._sequences[one] for one in found), default=None)

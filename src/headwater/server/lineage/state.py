@@ -8,7 +8,7 @@ from headwater.api.runs import Offsets
 from headwater.openlineage.facets import ProgressFacet
 from headwater.openlineage.times import parse_moment
 from headwater.server.lineage.commits import reports_since
-from headwater.server.lineage.run_lineage import extents
+from headwater.server.lineage.reports import extents
 from headwater.server.lineage.view import StoreView
 from headwater.server.store.rows import RunRow
 

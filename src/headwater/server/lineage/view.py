@@ -10,28 +10,20 @@ from uuid import UUID
 import msgspec
 from msgspec import Raw
 
-from headwater.openlineage.facets import WHOLE, Facets
+from headwater.openlineage.facets import Facets
 from headwater.openlineage.names import NodeId
 from headwater.openlineage.times import FOREVER
 from headwater.server.lineage.budget import Budget
 from headwater.server.lineage.cache import BoundedCache
+from headwater.server.lineage.indexed_mapping import IndexedMapping
 from headwater.server.lineage.metering import MeteredSession, pack
 from headwater.server.lineage.names import Names, PastNames
-from headwater.server.lineage.nested_index import NestedIndex, is_dotted
 from headwater.server.lineage.node_lookup import NodeLookup
 from headwater.server.lineage.scope import Scope
 from headwater.server.lineage.spelling import Spelling
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.compression import content_size
-from headwater.server.store.contents import (
-    Field,
-    Input,
-    Mapping,
-    Output,
-    Step,
-    read_fields,
-    read_mapping,
-)
+from headwater.server.store.contents import Field, read_fields, read_mapping
 from headwater.server.store.database import Database, Row, Session
 from headwater.server.store.log import each_body
 
@@ -61,63 +53,6 @@ def field_json(field: Field, tags: list[str]) -> dict[str, Any]:
         "tags": tags,
         "description": field.description,
     }
-
-
-class IndexedMapping:
-    """A column mapping that can be followed both ways."""
-
-    __slots__ = ("dataset", "fed_by", "inputs", "nested", "outputs", "size", "sources", "whole")
-
-    def __init__(self, mapping: Mapping) -> None:
-        outputs = [output._replace(inputs=_merge(output.inputs)) for output in mapping.outputs]
-        # The datasets that feed it as a whole; none where nothing is told of that.
-        self.sources = _sources(outputs)
-        outputs = [_of_fields(output) for output in outputs if output.field != WHOLE]
-        self.outputs = {output.field: output for output in outputs}
-        self.dataset = _merge(mapping.dataset)
-        # Input dataset → field → output field → how it is fed.
-        self.fed_by: dict[int, dict[str, dict[str, list[Input]]]] = {}
-        for output in outputs:
-            for given in output.inputs:
-                fed = self.fed_by.setdefault(given.dataset, {}).setdefault(given.field, {})
-                fed.setdefault(output.field, []).append(given)
-        # Input dataset → field → how it decides over every output field.
-        self.whole: dict[int, dict[str, list[Input]]] = {}
-        for given in self.dataset:
-            self.whole.setdefault(given.dataset, {}).setdefault(given.field, []).append(given)
-        names = [*self.outputs, *(field for fed in self.fed_by.values() for field in fed)]
-        dotted = is_dotted(names) or is_dotted(given.field for given in self.dataset)
-        # What is inside what, where any name has a dot.
-        self.nested = NestedIndex(self.outputs, self.fed_by, self.dataset) if dotted else None
-        given_names = [one.field for output in outputs for one in output.inputs]
-        given_names += [one.field for one in self.dataset]
-        count = len(outputs) + len(given_names) * (1 + dotted) + 1
-        self.size = _FIELD * count + sum(map(len, given_names)) + sum(map(len, self.outputs))
-        self.inputs = self.fed_by.keys() | self.whole.keys() | (self.sources or set())
-
-    def between(self, dataset: int, field: str, output: str) -> list[Input]:
-        """Every way from a field of an input to a field of the output."""
-        direct = self.fed_by.get(dataset, {}).get(field, {}).get(output, [])
-        return direct + self.whole.get(dataset, {}).get(field, [])
-
-
-def _sources(outputs: list[Output]) -> set[int] | None:
-    given = [one for output in outputs for one in output.inputs if one.field == WHOLE]
-    is_told = bool(given) or any(output.field == WHOLE for output in outputs)
-    return {one.dataset for one in given} if is_told else None
-
-
-def _of_fields(output: Output) -> Output:
-    return output._replace(inputs=[given for given in output.inputs if given.field != WHOLE])
-
-
-def _merge(inputs: list[Input]) -> list[Input]:
-    """Inputs, each field once with all its steps; once more where it is also given without."""
-    steps: dict[tuple[int, str, bool], dict[Step, None]] = {}
-    for given in inputs:
-        known = steps.setdefault((given.dataset, given.field, not given.steps), {})
-        known.update(dict.fromkeys(given.steps))
-    return [Input(dataset, field, [*told]) for (dataset, field, _), told in steps.items()]
 
 
 def facets_size(wanted: Any, facets: Facets) -> int:

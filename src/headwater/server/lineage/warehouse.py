@@ -4,7 +4,8 @@ from typing import Any
 
 from headwater.api.base import Name
 from headwater.api.datasets import Snapshot, WarehouseTable
-from headwater.server.lineage.run_lineage import progress_facets
+from headwater.openlineage.facets import snapshot_ids
+from headwater.server.lineage.reports import some_reports
 from headwater.server.lineage.view import StoreView, moment, uuid_text
 from headwater.server.store.tables import OUTPUT
 
@@ -58,12 +59,27 @@ def _snapshots(view: StoreView) -> tuple[dict[int, int], dict[int, Snapshot]]:
         "JOIN event e ON e.seq = s.seq JOIN run r ON r.id = s.run "
         "GROUP BY d.root, s.run, s.seq, s.number, e.time, r.uuid ORDER BY e.time", OUTPUT,
     )  # fmt: skip
-    facets = progress_facets(view, [*dict.fromkeys(row[2] for row in rows)])
     counts: dict[int, int] = {}
-    newest: dict[int, Snapshot] = {}
-    for root, _, seq, number, time, uuid in rows:
-        counts[root] = counts.get(root, 0) + number
-        facet = facets.get(seq)
-        if facet is not None and facet.snapshots:
-            newest[root] = Snapshot(facet.snapshots[-1], moment(time), uuid_text(uuid))
-    return counts, newest
+    by_root: dict[int, list[Any]] = {}
+    for row in rows:
+        counts[row[0]] = counts.get(row[0], 0) + row[3]
+        by_root.setdefault(row[0], []).append(row)
+    return counts, _newest(view, by_root)
+
+
+def _newest(view: StoreView, waiting: dict[int, list[Any]]) -> dict[int, Snapshot]:
+    """The last snapshot of each dataset by rows of its reports, of which the latest is last."""
+    found: dict[int, Snapshot] = {}
+    while waiting:
+        latest = {root: rows.pop() for root, rows in waiting.items()}
+        seqs = dict.fromkeys(row[2] for row in latest.values())
+        ids = {
+            seq: told[-1]
+            for seq, facet in some_reports(view, [*seqs])
+            if (told := snapshot_ids(facet))
+        }
+        for root, (*_, seq, _, time, uuid) in latest.items():
+            if seq in ids:
+                found[root] = Snapshot(ids[seq], moment(time), uuid_text(uuid))
+        waiting = {root: rows for root, rows in waiting.items() if rows and root not in found}
+    return found

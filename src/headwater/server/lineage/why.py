@@ -6,19 +6,17 @@ it read. What is behind such a table is every commit into it until then: a super
 
 from typing import Literal, NamedTuple
 
+import msgspec
+
 from headwater.api.records import VersionRead, Write
 from headwater.api.runs import Offsets
-from headwater.openlineage.facets import ProgressFacet
+from headwater.openlineage.facets import CommitProgress, ProgressFacet
 from headwater.openlineage.names import DatasetName, JobName
 from headwater.server.lineage.jobs import job_names
+from headwater.server.lineage.makers import MadeBy, made_by, told_by_next
 from headwater.server.lineage.read_versions import versions_told
+from headwater.server.lineage.reports import Kept, extents, reports
 from headwater.server.lineage.run_io import dataset_names
-from headwater.server.lineage.run_lineage import (
-    MadeBy,
-    extents,
-    made_by,
-    progress_facets,
-)
 from headwater.server.lineage.runs import LISTED
 from headwater.server.lineage.state import bounded
 from headwater.server.lineage.view import StoreView, moment, uuid_text
@@ -32,6 +30,9 @@ _REPORTS = 20  # of a run, of which one tells its positions
 _STATE = "it keeps state: the row may hold records of earlier batches as well"
 _EVENTS = "its report tells the offsets of several commits together"
 _BEFORE = "of all that was written before the table was read"
+_LATER_SNAPSHOTS = (
+    "SELECT 1 FROM snapshot s JOIN event e ON e.seq = s.seq WHERE s.run = ? AND e.time > ? LIMIT 1"
+)
 
 
 class Why(NamedTuple):
@@ -109,11 +110,20 @@ class _Walk:
             "ORDER BY r.created_at DESC, r.uuid LIMIT ?",
             OUTPUT, table.root, table.until, *params, _MOST + 1,
         )  # fmt: skip
+        made = made_by(self._view, table.root, table.snapshot) if table.snapshot else None
+        job = self._run(made.run).job if made else None
         for run in map(RunRow.of, rows):
-            if (table.root, run.id) not in self._seen and not self.is_full:
-                until = min(table.until, run.ended_at or table.until)
-                offsets = _offsets(self._view, run, until)
-                self._add(run, table, until, None, offsets, _BEFORE)
+            # The reports of other jobs may arrive after that of the snapshot.
+            limit = made.time if made and run.job == job else table.until
+            if (table.root, run.id) in self._seen or self.is_full or run.created_at > limit:
+                continue
+            until = min(limit, run.ended_at or limit)
+            offsets = _offsets(self._view, run, until)
+            is_maker = made is not None and run.id == made.run
+            if made and is_maker:
+                _cut(offsets, made.offsets)
+            written = table if is_maker else table._replace(snapshot=None)
+            self._add(run, written, until, None, offsets, _BEFORE)
 
     def _add(
         self, run: RunRow, table: _Table, at: int, batch: int | None, offsets: Offsets,
@@ -165,20 +175,35 @@ def _offsets(view: StoreView, run: RunRow, until: int) -> Offsets:
         ("from", "time >= ? ORDER BY time, seq", run.created_at),
         ("to", "time <= ? ORDER BY time DESC, seq DESC", until),
     )
-    found: Offsets = {}
+    kept = Kept(view.budget)
     for side, which, time in ends:
         rows = view.session.all(
             f"SELECT seq FROM event WHERE run = ? AND {which} LIMIT ?", run.id, time, _REPORTS
         )
-        facets = progress_facets(view, [row[0] for row in rows])
-        for facet in (facets[row[0]] for row in rows if row[0] in facets):
+        for _, facet in reports(view, [row[0] for row in rows]):
             for (topic, partition), (start, end) in extents(facet).items():
-                known = found.setdefault(topic, {}).setdefault(
-                    partition, {"from": None, "to": None}
-                )
+                known = kept.span(topic, partition, None, None)
                 place = start if side == "from" else end
                 known[side] = place if known[side] is None else known[side]
-    return found
+    if not view.session.all(_LATER_SNAPSHOTS, run.id, until):
+        _add(kept, told_by_next(view, run))
+    return kept.offsets
+
+
+def _add(kept: Kept, commits: list[CommitProgress]) -> None:
+    """Let offsets reach as far as some commits."""
+    for (topic, partition), (start, end) in extents(_facet(commits)).items():
+        known = kept.span(topic, partition, start, end)
+        known["to"] = end if known["to"] is None else max(known["to"], end)
+
+
+def _cut(offsets: Offsets, last: Offsets) -> None:
+    """End offsets where those of a last commit end."""
+    for topic, partitions in last.items():
+        for partition, span in partitions.items():
+            known = offsets.get(topic, {}).get(partition)
+            if known is not None and known["to"] is not None and span["to"] is not None:
+                known["to"] = min(known["to"], span["to"])
 
 
 def _until(made: MadeBy) -> Offsets:
@@ -190,10 +215,15 @@ def _until(made: MadeBy) -> Offsets:
         if last is None or one.batch is None or one.batch <= last
     ]
     found: Offsets = {}
-    spans = extents(ProgressFacet(commits=commits)) or extents(made.facet)
+    spans = extents(_facet(commits)) or extents(made.facet)
     for (topic, partition), (_, end) in spans.items():
         found.setdefault(topic, {})[partition] = {"from": None, "to": end}
     return found
+
+
+def _facet(commits: list[CommitProgress]) -> ProgressFacet:
+    """Commits, whichever run tells of them."""
+    return ProgressFacet(commits=[msgspec.structs.replace(one, recovered=False) for one in commits])
 
 
 def _read(name: tuple[str, str], snapshot: str | None) -> VersionRead:

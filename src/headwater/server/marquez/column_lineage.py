@@ -12,10 +12,11 @@ from msgspec import Raw
 
 from headwater.api.datasets import ColumnLineage, InputField
 from headwater.server.lineage.encoding import encode_answer
+from headwater.server.lineage.indexed_mapping import IndexedMapping
 from headwater.server.lineage.mappings import datasets_read
 from headwater.server.lineage.metering import pack
 from headwater.server.lineage.schemas import Unlisted, schema_ids, unlisted_columns
-from headwater.server.lineage.view import IndexedMapping, StoreView
+from headwater.server.lineage.view import StoreView
 
 
 class _Columns(NamedTuple):
@@ -113,13 +114,14 @@ def _writers(
     sources: dict[int, _Source],
 ) -> dict[int, tuple[_Writer, ...]]:
     """What feeds each dataset; of a job only what it reads, and its output by any name."""
-    reads = datasets_read(view, {row[5] for row in rows})
+    read = datasets_read(view, {row[5] for row in rows})
+    reads = {job: {*roots.values()} for job, roots in read.items()}
     found: dict[int, list[_Writer]] = {}
     for root, mapping, *_, job in rows:
         counted = tuple(
             (member, source)
             for member in mappings[mapping].fed_by
-            if (source := sources[member]).root == root or job == 0 or member in reads[job]
+            if (source := sources[member]).root == root or job == 0 or source.root in reads[job]
         )
         found.setdefault(root, []).append(_Writer(mapping, counted))
     return {root: tuple(writers) for root, writers in found.items()}

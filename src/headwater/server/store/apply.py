@@ -16,7 +16,7 @@ from headwater.server.store.database import among
 from headwater.server.store.datasets import root_names
 from headwater.server.store.edges import settle_edges, update_edges
 from headwater.server.store.facet_tags import JOB, record_tags
-from headwater.server.store.feed import pack_entries
+from headwater.server.store.feed import pack_rows
 from headwater.server.store.jobs import find_job, job_name, job_row
 from headwater.server.store.rows import JobRow, Stamp, is_latest, record_facets
 from headwater.server.store.run_owners import require_own_runs
@@ -140,6 +140,6 @@ def write_feed(commit: Commit) -> bool:
     entries = feed.finish(jobs, root_names(commit, feed.datasets))
     if not entries:
         return False
+    commit.session.many(_ADD_FEED, [*pack_rows(entries, next_id["feed"])])
     next_id["feed"] += len(entries)
-    commit.session.run(_ADD_FEED, next_id["feed"] - 1, pack_entries(entries))
     return True

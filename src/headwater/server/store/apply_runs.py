@@ -22,7 +22,12 @@ from headwater.server.store.jobs import find_job, job_name, job_row
 from headwater.server.store.mapping_spans import regroup_mappings
 from headwater.server.store.namespaces import namespace_name
 from headwater.server.store.rows import NEVER, JobRow, RunRow, Stamp, is_latest, record_facets
-from headwater.server.store.run_states import LAPSE, report_state, settle_state
+from headwater.server.store.run_states import (
+    LAPSE,
+    first_completion,
+    report_state,
+    settle_state,
+)
 from headwater.server.store.run_trees import end_above
 from headwater.server.store.runs import find_run, first_named, run_ios, run_row
 from headwater.server.store.tables import INPUT, MAPPED, OUTPUT
@@ -191,9 +196,11 @@ def settle_sides(commit: Commit, run: RunRow, event: Event) -> None:
     named = first_named(commit, run.id).items()
     inputs = min([since for (io, _), since in named if io == INPUT], default=None)
     outputs = min([since for (io, _), since in named if io == OUTPUT], default=None)
-    ended = run.ended_at if run.state == RunState.COMPLETED else None
+    ended: int | None = None
     if run.state == DECLARATION:
         ended = event.time
+    elif inputs != outputs:
+        ended = first_completion(commit, run, event)
     run.defines_inputs_since = _defines_since(inputs, outputs, ended)
     run.defines_outputs_since = _defines_since(outputs, inputs, ended)
     commit.changed_runs.add(run.id)

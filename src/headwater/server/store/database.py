@@ -13,7 +13,6 @@ from headwater.errors import UnknownStore
 Row = tuple[Any, ...]
 Errors = tuple[type[Exception], ...]
 T = TypeVar("T")
-TOGETHER = 1024  # rows that are read at a time where they are counted
 _AMONG = 8192  # values in one list; SQLite takes 32,766
 
 
@@ -32,11 +31,18 @@ class Session(Protocol):
         """Run one statement."""
 
 
+class Cursor(Protocol):
+    """The rows of an answer that are still to be read."""
+
+    def fetchmany(self, size: int, /) -> list[Row]:
+        """The next rows, so many at the most."""
+
+
 class ReadSession(Session, Protocol):
     """A session whose answers can be read a part at a time."""
 
-    def parts(self, sql: str, *params: Any) -> Iterator[list[Row]]:
-        """The rows of an answer, `TOGETHER` at a time."""
+    def ask(self, sql: str, *params: Any) -> Cursor:
+        """The rows of an answer, none of which is read yet."""
 
 
 class Database(Protocol):

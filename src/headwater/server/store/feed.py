@@ -1,22 +1,24 @@
 """The feed of changes: what each commit changed, in the order of commits, for those who watch.
 
-A row holds all that one commit changed, so that the price of a row is shared; its entries are
-numbered on through all rows. Writing goes one at a time over all servers, so that who has
-read up to a number has missed nothing before it.
+A row holds what one commit changed, up to a size, so that the price of a row is shared; its
+entries are numbered on through all rows. Writing goes one at a time over all servers, so that who
+has read up to a number has missed nothing before it. What a producer made too long is cut or left
+out of an entry, which then says so.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from headwater.openlineage.events import Event
-from headwater.openlineage.facets import ProgressFacet, read_leniently, text_of
+from headwater.openlineage.facets import is_absent, read_progress, snapshot_ids, text_of
 from headwater.openlineage.failures import ERRORS, checks_reason, failure_reason
 from headwater.openlineage.names import DatasetName, JobName
 from headwater.openlineage.quality import ASSERTIONS, read_checks
-from headwater.server.store.compression import compress, decompress
+from headwater.server.store.compression import compress, content_size, decompress
 from headwater.server.store.database import Session
 
 EDGE_ADDED, EDGE_REMOVED = "EDGE_ADDED", "EDGE_REMOVED"
@@ -24,10 +26,17 @@ SCHEMA_CHANGED, COLUMNS_CHANGED = "SCHEMA_CHANGED", "COLUMNS_CHANGED"
 NAMES_JOINED = "NAMES_JOINED"
 MOST_NODES = 1000  # told of one commit; a load of a whole store changes everything
 MOST_ERROR = 2000  # characters of why a run failed
+MOST_WATERMARK = 100  # characters; one is a moment
+MOST_NAMES = 128 * 2**10  # characters of the nodes told of one commit
+READ = 512 * 2**10  # bytes that one read of the feed holds
 
-_LONGEST_ID = 128  # characters of a snapshot's id; Iceberg's are numbers
 _SHORT = 512  # bytes that are not worth compressing
 _LEVEL = 1
+_ENTRY = 1000  # bytes that an entry takes beside its texts, once it is written for clients
+_ROW = 256 * 2**10  # bytes of entries in a row
+_PAGE = 500  # rows that are looked at in one read
+_PACKED = 2**20  # bytes of packed rows in one read
+_OPENED = 16 * 2**20  # bytes of an unpacked row; only earlier versions wrote larger ones
 
 
 class RunChange(Struct, array_like=True, tag="r", frozen=True):
@@ -39,6 +48,7 @@ class RunChange(Struct, array_like=True, tag="r", frozen=True):
     state: str
     at: int
     error: str | None
+    is_cut: bool = False  # whether the error is longer
 
 
 class Progress(Struct, array_like=True, tag="p", frozen=True):
@@ -52,6 +62,7 @@ class Progress(Struct, array_like=True, tag="p", frozen=True):
     rate: float | None
     lag: float | None
     watermark: str | None
+    is_cut: bool = False  # whether the watermark was too long to be told
 
 
 class GraphChange(Struct, array_like=True, tag="g", frozen=True):
@@ -60,6 +71,13 @@ class GraphChange(Struct, array_like=True, tag="g", frozen=True):
     at: int
     kinds: list[str]
     nodes: list[str]
+    is_cut: bool = False  # whether there are more nodes
+
+
+class Lost(Struct, frozen=True):
+    """Entries that take too much memory to be read; whoever watches has to reload."""
+
+    size: int
 
 
 Entry = RunChange | Progress | GraphChange
@@ -72,7 +90,7 @@ class Numbered(NamedTuple):
     """An entry with its number."""
 
     number: int
-    entry: Entry
+    entry: Entry | Lost
 
 
 def _error(event: Event) -> str | None:
@@ -105,8 +123,7 @@ class Feed:
         error = None
         if state in ("FAILED", "ABORTED"):
             error = _error(event) or text_of(event.run_facets, "headwater_lapse", "reason")
-            error = error and error[:MOST_ERROR]
-        self.entries.append(RunChange(run, *job, state, event.time, error))
+        self.entries.append(_cut(RunChange(run, *job, state, event.time, error or None)))
 
     def parent(self, run: bytes, job: tuple[str, str], state: str, at: int) -> None:
         """Note that a run which only its children speak for is in another state."""
@@ -114,14 +131,16 @@ class Feed:
 
     def progress(self, run: bytes, job: tuple[str, str], event: Event) -> list[str]:
         """Note how far a run is; give the Iceberg snapshots that it tells of."""
-        told: ProgressFacet | None = read_leniently(event.run_facets, "headwater_progress")
+        raw = event.run_facets.get("headwater_progress")
+        told = None if raw is None or is_absent(raw) else read_progress(raw)
         if told is None:
             return []
         lags = [source.lag for source in told.sources or () if source.lag is not None]
         rate = told.processed_rows_per_second or told.input_rows_per_second
         lag = max(lags, default=None)
-        self.entries.append(Progress(run, *job, event.time, told.rows, rate, lag, told.watermark))
-        return [*dict.fromkeys(id_ for id_ in told.snapshots or () if len(id_) <= _LONGEST_ID)]
+        entry = Progress(run, *job, event.time, told.rows, rate, lag, told.watermark)
+        self.entries.append(_cut(entry))
+        return [*dict.fromkeys(snapshot_ids(told))]
 
     def graph(self, kind: str, at: int, *, job: int = 0, dataset: int = 0) -> None:
         """Note that the graph changed around a job, a dataset or both."""
@@ -138,25 +157,106 @@ class Feed:
             return self.entries
         nodes = {str(JobName(*name)) for name in jobs}
         nodes |= {str(DatasetName(*name)) for name in datasets}
-        kinds, told = [*self._kinds], sorted(nodes)[:MOST_NODES]
-        return [*self.entries, GraphChange(self._at, kinds, told)]
+        return [*self.entries, _cut(GraphChange(self._at, [*self._kinds], sorted(nodes)))]
 
 
-def pack_entries(entries: list[Entry]) -> bytes:
-    """Entries as a row keeps them."""
+def _cut(entry: Entry) -> Entry:
+    """An entry without what is too long in it."""
+    if isinstance(entry, RunChange):
+        if entry.error is None or len(entry.error) <= MOST_ERROR:
+            return entry
+        return replace(entry, error=entry.error[:MOST_ERROR], is_cut=True)
+    if isinstance(entry, Progress):
+        if entry.watermark is None or len(entry.watermark) <= MOST_WATERMARK:
+            return entry
+        return replace(entry, watermark=None, is_cut=True)
+    nodes = _fitting(entry.nodes)
+    return entry if len(nodes) == len(entry.nodes) else replace(entry, nodes=nodes, is_cut=True)
+
+
+def _fitting(nodes: list[str]) -> list[str]:
+    """The first nodes, as many as may be told."""
+    left, count = MOST_NAMES, 0
+    for node in nodes[:MOST_NODES]:
+        left -= len(node)
+        if left < 0:
+            break
+        count += 1
+    return nodes[:count]
+
+
+def weight(entry: Entry | Lost) -> int:
+    """About how many bytes an entry takes, once it is written for clients."""
+    if isinstance(entry, Lost):
+        return _ENTRY
+    if isinstance(entry, GraphChange):
+        return _ENTRY + 2 * sum(map(len, entry.nodes))
+    error = entry.error if isinstance(entry, RunChange) else None
+    return _ENTRY + 3 * (len(entry.namespace) + len(entry.name)) + len(error or "")
+
+
+def pack_rows(entries: Iterable[Entry], first: int) -> Iterator[tuple[int, bytes]]:
+    """The rows of the entries of a commit, which are numbered from the first on."""
+    part: list[Entry] = []
+    number, size = first, 0
+    for entry in entries:
+        if part and size + weight(entry) > _ROW:
+            yield number - 1, _packed(part)
+            part, size = [], 0
+        part.append(entry)
+        number, size = number + 1, size + weight(entry)
+    if part:
+        yield number - 1, _packed(part)
+
+
+def _packed(entries: list[Entry]) -> bytes:
     body = _pack(entries)
     return body if len(body) < _SHORT else compress(body, _LEVEL)
 
 
-def read_feed(session: Session, after: int, most: int = 500) -> list[Numbered]:
-    """Entries after a number, oldest first, of at most some commits."""
-    rows = session.all("SELECT id, body FROM feed WHERE id > ? ORDER BY id LIMIT ?", after, most)
-    return [found for row in rows for found in _numbered(row[0], row[1]) if found.number > after]
+def read_feed(session: Session, after: int, room: int = READ) -> list[Numbered]:
+    """Entries after a number, oldest first: as many as fit into so many bytes, or one."""
+    found: list[Numbered] = []
+    for numbered in _entries(session, after, _last_of_page(session, after)):
+        room -= weight(numbered.entry)
+        if found and room < 0:
+            break
+        found.append(numbered)
+    return found
+
+
+def _last_of_page(session: Session, after: int) -> int:
+    """The last row of those that are read together; their bodies are looked at by size first."""
+    sizes = session.all(
+        "SELECT id, length(body) FROM feed WHERE id > ? ORDER BY id LIMIT ?", after, _PAGE
+    )
+    last, left = after, _PACKED
+    for number, size in sizes:
+        left -= size
+        if last > after and left < 0:
+            break
+        last = number
+    return last
+
+
+def _entries(session: Session, after: int, until: int) -> Iterator[Numbered]:
+    if until == after:
+        return
+    rows = session.all(
+        "SELECT id, body FROM feed WHERE id > ? AND id <= ? ORDER BY id", after, until
+    )
+    for last, body in rows:
+        yield from (found for found in _numbered(last, body) if found.number > after)
 
 
 def _numbered(last: int, body: bytes) -> Iterator[Numbered]:
-    entries = _unpack(decompress(body) if body[:4] == _MAGIC else body)
-    return (Numbered(last - len(entries) + 1 + i, entry) for i, entry in enumerate(entries))
+    is_packed = body[:4] == _MAGIC
+    if is_packed and (size := content_size(body)) > _OPENED:
+        yield Numbered(last, Lost(size))
+        return
+    entries = _unpack(decompress(body) if is_packed else body)
+    first = last - len(entries) + 1
+    yield from (Numbered(first + i, _cut(entry)) for i, entry in enumerate(entries))
 
 
 def feed_ends(session: Session) -> tuple[int, int]:

@@ -12,10 +12,11 @@ from typing import NamedTuple
 import zstandard as zstd
 
 from headwater.server.store.compression import compress, decompress, decompress_against
-from headwater.server.store.database import Session
+from headwater.server.store.database import Row, Session
 
 PART = 2**20  # bytes of events that are opened at once
 _HEAD = 18  # bytes of the longest header of a frame, which tells the size of what is in it
+SEQ_AND_HEAD = f"seq, substr(body, 1, {_HEAD})"  # columns of `event` that tell the size of its body
 _LEVEL = 1  # against a base, higher levels only cost time
 _ROOM = 48 * 2**20  # bytes of bases kept at hand
 _TABLE = 2**16  # bytes that a base takes beside two copies of its body
@@ -87,7 +88,11 @@ class Compressor:
 
 def body_sizes(session: Session, seqs: list[int]) -> dict[int, int]:
     """How many bytes the bodies of events have, of which only the first few are read."""
-    rows = session.all(f"SELECT seq, substr(body, 1, {_HEAD}) FROM event WHERE seq = ANY(?)", seqs)
+    return sizes_in(session.all(f"SELECT {SEQ_AND_HEAD} FROM event WHERE seq = ANY(?)", seqs))
+
+
+def sizes_in(rows: list[Row]) -> dict[int, int]:
+    """How many bytes bodies have, by rows of `SEQ_AND_HEAD`."""
     return {seq: zstd.frame_content_size(bytes(head)) for seq, head in rows}
 
 

@@ -1,7 +1,8 @@
 """Notes the columns that column lineage names and schemas do not, so that they can be found.
 
-Such as the columns of a dbt model that are not documented. Headwater's own producers report the
-whole schema of what they read and write: other columns are internal to a job, and are not noted.
+Such as the columns of a dbt model that are not documented, or the fields that a query decodes from
+the records of a topic. A schema that Headwater's own producers report is whole: other columns are
+internal to a job, and are not noted.
 """
 
 import re
@@ -26,22 +27,16 @@ def note_mapped_fields(
     if seen in commit.cache.contents:
         return
     commit.cache.contents[seen] = 1
-    if _OURS.search(bytes(part.facets.get("columnLineage", b""))):
-        return
     mapping = mapping_of(commit, part, resolve)
     listed = {number: schema_names(commit, schema) for number, schema in schemas.items()}
-    own = listed.get(dataset, _NONE)
-    loose = {(dataset, output.field) for output in mapping.outputs if output.field not in own}
-    for output in mapping.outputs:
-        for given in output.inputs:
-            if given.field not in listed.get(given.dataset, _NONE):
-                loose.add((given.dataset, given.field))
-    loose |= {
-        (given.dataset, given.field)
-        for given in mapping.dataset
-        if given.field not in listed.get(given.dataset, _NONE)
-    }
-    found = sorted(one for one in loose if one[1] != WHOLE)
+    named = {(dataset, output.field) for output in mapping.outputs}
+    given = [one for output in mapping.outputs for one in output.inputs]
+    named |= {(one.dataset, one.field) for one in [*given, *mapping.dataset]}
+    if _OURS.search(bytes(part.facets.get("columnLineage", b""))):
+        named = {one for one in named if one[0] not in listed}
+    found = sorted(
+        one for one in named if one[1] != WHOLE and one[1] not in listed.get(one[0], _NONE)
+    )
     numbers = field_ids(commit, [field for _, field in found])
     for (target, _), number in zip(found, numbers, strict=True):
         commit.add("mapped_field", target, number)

@@ -13,7 +13,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from headwater.errors import StoreUnreachable
 from headwater.openlineage.masking import mask_text
-from headwater.server.store.database import TOGETHER, Errors, Row
+from headwater.server.store.database import Errors, Row
 from headwater.server.store.postgres_watch import CONNECT, WatchedPool
 
 _AT_ONCE = 256  # rows in one statement; PostgreSQL takes 65,535 values
@@ -70,13 +70,11 @@ class PostgresSession:
 
     def all(self, sql: str, *params: Any) -> list[Row]:
         """Every row of an answer."""
-        return self.connection.execute(_for_postgres(sql), params, binary=True).fetchall()
+        return self.ask(sql, *params).fetchall()
 
-    def parts(self, sql: str, *params: Any) -> Iterator[list[Row]]:
-        """The rows of an answer, so many at a time; the driver has received all of them."""
-        cursor = self.connection.execute(_for_postgres(sql), params, binary=True)
-        while rows := cursor.fetchmany(TOGETHER):
-            yield rows
+    def ask(self, sql: str, *params: Any) -> psycopg.Cursor[Row]:
+        """The rows of an answer; the driver has received all of them, and reads none yet."""
+        return self.connection.execute(_for_postgres(sql), params, binary=True)
 
     def many(self, sql: str, rows: Sequence[Row]) -> None:
         """Add each row; many in one statement, of a few lengths that are soon prepared."""
@@ -119,10 +117,10 @@ class PostgresDatabase:
             # A pool would try again and again, and then not say why.
             psycopg.connect(url, connect_timeout=10).close()
             self._pool.open(wait=True, timeout=10)
+            self._connections = WatchedPool(url, self._pool)
         except (PoolTimeout, psycopg.Error) as error:
             self._pool.close()
             raise StoreUnreachable(self.name, _reason(error)) from error
-        self._connections = WatchedPool(url, self._pool)
 
     def _configure(self, connection: psycopg.Connection[Row]) -> None:
         """Prepare a new connection, and note which database it leads to."""

@@ -14,11 +14,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from time import monotonic
 
 import psycopg
-from psycopg.conninfo import make_conninfo
-from psycopg.pq import PGconn, Ping
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import Ping
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from headwater.server.store.database import Row
+from headwater.server.store.postgres_ping import Params, ping
 
 _EVERY = 0.5  # seconds between two looks
 _WAITED = 0.5  # seconds after which a session makes one ask whether the database is there
@@ -45,7 +46,7 @@ class WatchedPool:
     """A pool of connections to one database that is known to answer, or known to be away."""
 
     def __init__(self, url: str, pool: "ConnectionPool[psycopg.Connection[Row]]") -> None:
-        self._conninfo = make_conninfo(url, connect_timeout=CONNECT).encode()
+        self._params = _params(url, pool)
         self._pool = pool
         self._sessions: set[_Session] = set()
         self._lock, self._closed = threading.Lock(), threading.Event()
@@ -115,7 +116,7 @@ class WatchedPool:
         connections or not this password: those that there are may still work.
         """
         for _ in range(_PINGS):
-            pinged = Ping(PGconn.ping(self._conninfo))
+            pinged = ping(self._params, CONNECT)
             if pinged == Ping.OK:
                 return None
         return f"no answer from PostgreSQL ({pinged.name})"
@@ -127,3 +128,13 @@ class WatchedPool:
                 if session.connection is not None:
                     with socket.socket(fileno=os.dup(session.connection.fileno())) as end:
                         end.shutdown(socket.SHUT_RDWR)
+
+
+def _params(url: str, pool: "ConnectionPool[psycopg.Connection[Row]]") -> Params:
+    """Where the database is: as libpq resolved it for the pool, from services and variables too."""
+    with pool.connection() as connection:
+        made = connection.pgconn
+        used = {one.keyword.decode(): one.val.decode() for one in made.info if one.val is not None}
+        place = {"host": made.host.decode(), "port": made.port.decode(), "user": made.user.decode()}
+    used.pop("hostaddr", None)  # what a name meant then; after a failover it may mean another host
+    return {**place, **used, **conninfo_to_dict(url)}

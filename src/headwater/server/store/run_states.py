@@ -39,6 +39,17 @@ def report_state(commit: Commit, run: RunRow, event: Event, last: int) -> None:
     run.ended_at, run.ending = tries[-1].ended_at, tries[-1].ending
 
 
+def first_completion(commit: Commit, run: RunRow, event: Event) -> int | None:
+    """When the run first completed, also if it has started again since."""
+    if run.started_at is None or run.started_at <= run.created_at:
+        return run.ended_at if run.state == RunState.COMPLETED else None
+    own = [] if LAPSE in event.run_facets else [(event.time, event.kind)]
+    completed = gravity(EventType.COMPLETE)
+    ends = [one.ended_at for one in tries_of([*own, *_reports(commit, run)])
+            if one.ending == completed]  # fmt: skip
+    return min((end for end in ends if end is not None), default=None)
+
+
 def _ended(run: RunRow) -> tuple[int, int]:
     return run.ended_at or 0, run.ending or 0
 

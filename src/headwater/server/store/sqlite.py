@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import msgspec
 
 from headwater.errors import StoreUnreachable
-from headwater.server.store.database import TOGETHER, Errors, Row
+from headwater.server.store.database import Errors, Row
 
 _PATIENCE = 5  # seconds to wait for a lock
 # Of the log, after which it is worked into the file: with fewer, pages that many events change
@@ -32,8 +32,8 @@ def _for_sqlite(sql: str) -> str:
     return sql.replace("= ANY(?)", "IN (SELECT value FROM json_each(?))")
 
 
-def _plain(params: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple(msgspec.json.encode(p) if type(p) is list else p for p in params)
+def _plain(params: Sequence[Any]) -> list[Any]:
+    return [msgspec.json.encode(p) if type(p) is list else p for p in params]
 
 
 def _create(path: Path) -> None:
@@ -58,13 +58,11 @@ class SqliteSession:
 
     def all(self, sql: str, *params: Any) -> list[Row]:
         """Every row of an answer."""
-        return self.connection.execute(_for_sqlite(sql), _plain(params)).fetchall()
+        return self.ask(sql, *params).fetchall()
 
-    def parts(self, sql: str, *params: Any) -> Iterator[list[Row]]:
-        """The rows of an answer, so many at a time."""
-        cursor = self.connection.execute(_for_sqlite(sql), _plain(params))
-        while rows := cursor.fetchmany(TOGETHER):
-            yield rows
+    def ask(self, sql: str, *params: Any) -> sqlite3.Cursor:
+        """The rows of an answer, none of which is read yet."""
+        return self.connection.execute(_for_sqlite(sql), _plain(params))
 
     def many(self, sql: str, rows: Sequence[Row]) -> None:
         """Run one statement for each row."""

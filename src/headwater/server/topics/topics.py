@@ -12,7 +12,7 @@ from headwater.api.topics import (
     TopicCluster,
     TopicPartition,
 )
-from headwater.errors import RegistryRefused, UnknownPipeline
+from headwater.errors import RegistryRefused, UnknownKafkaCluster
 from headwater.openlineage.times import format_moment
 from headwater.server.ingest.scrubbing import Scrubber
 from headwater.server.topics.broker import Broker
@@ -53,7 +53,7 @@ class Topics:
     async def topics(self, cluster: str) -> tuple[list[Topic], str | None]:
         """The topics of a cluster, and why there is nothing of the registry's, if so.
 
-        Raises: UnknownPipeline, KafkaUnreachable.
+        Raises: UnknownKafkaCluster, KafkaUnreachable.
         """
         return await self._away(_listed, self._one(cluster))
 
@@ -62,14 +62,14 @@ class Topics:
     ) -> tuple[list[TopicPartition], list[SubjectVersions], str | None]:
         """A topic's partitions and schemas.
 
-        Raises: UnknownPipeline, UnknownTopic, KafkaUnreachable.
+        Raises: UnknownKafkaCluster, UnknownTopic, KafkaUnreachable.
         """
         return await self._away(_described, self._one(cluster), name)
 
     async def messages(self, cluster: str, name: str, count: int) -> list[Message]:
         """The last messages of each partition of a topic, the newest first.
 
-        Raises: UnknownPipeline, UnknownTopic, KafkaUnreachable.
+        Raises: UnknownKafkaCluster, UnknownTopic, KafkaUnreachable.
         """
         return await self._away(_peeked, self._one(cluster), name, count)
 
@@ -78,7 +78,7 @@ class Topics:
     ) -> list[Message]:
         """The messages at some offsets of a partition, as far as they are still there.
 
-        Raises: UnknownPipeline, UnknownTopic, KafkaUnreachable.
+        Raises: UnknownKafkaCluster, UnknownTopic, KafkaUnreachable.
         """
         return await self._away(_picked, self._one(cluster), name, partition, offsets)
 
@@ -95,7 +95,7 @@ class Topics:
 
     def _one(self, cluster: str) -> _One:
         if cluster not in self._all:
-            raise UnknownPipeline(cluster, [*self._all], "--kafka NAME=HOST:PORT")
+            raise UnknownKafkaCluster(cluster, [*self._all])
         return self._all[cluster]
 
     async def _away(self, work: Callable[..., Answer], *given: Any) -> Answer:

@@ -14,7 +14,7 @@ import { ago, moment } from "../../graph/words";
 import { useNow } from "../../live/now";
 import { reachedCommand } from "../records/command";
 import { RecordsForm } from "../records/RecordsForm";
-import { parseOffsets, reachedQuery, recordsLink } from "../records/reached";
+import { parseOffsets, reachedQuery, readUpTo, recordsLink } from "../records/reached";
 import { IsolateButton, Section } from "./PanelParts";
 import { NO_RECORDS, useView } from "./state";
 import type { Scene } from "./useScene";
@@ -60,8 +60,10 @@ export function ReachedPanel({ scene }: { scene: Scene }) {
   );
 }
 
-function Summary({ reached: { jobs, complete } }: { reached: Reached }) {
-  if (jobs.length === 0) return <p>No job has reported that it read these records.</p>;
+function Summary({ reached }: { reached: Reached }) {
+  const { jobs, complete } = reached;
+  if (jobs.length === 0)
+    return <p>No job has reported that it read these records. {readUpTo(reached)}</p>;
   const runs = jobs.reduce((sum, job) => sum + job.runCount, 0);
   const outputs = jobs.flatMap((job) => job.outputs ?? []);
   const datasets = new Set(outputs.map((one) => one.nodeId)).size;

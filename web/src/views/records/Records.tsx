@@ -1,5 +1,6 @@
 // What records of a topic reached: jobs in the order in which to run them again, and what they wrote.
 import { useQuery } from "@tanstack/react-query";
+import { Fragment } from "react";
 import { Link } from "wouter";
 import { lineageLink, runLink } from "../../api/names";
 import type { ReachedJob, ReachedOutput } from "../../api/types";
@@ -14,7 +15,8 @@ import { ago, moment } from "../../graph/words";
 import { useNow } from "../../live/now";
 import { Page, useParams } from "../tables/parts";
 import { RecordsForm } from "./RecordsForm";
-import { parseOffsets, reachedLink, reachedQuery } from "./reached";
+import { parseOffsets, reachedLink, reachedQuery, readUpTo } from "./reached";
+import { whyLink } from "./why";
 
 const SHOWN = 3; // snapshots of a table
 
@@ -56,7 +58,9 @@ export function Records() {
       {found.isLoading && <Waiting what="what the records reached" />}
       {found.error && <Failure error={found.error} again={() => void found.refetch()} />}
       {found.data && jobs.length === 0 && (
-        <Empty title="No job has reported that it read these records" />
+        <Empty title="No job has reported that it read these records">
+          <p>{readUpTo(found.data)}</p>
+        </Empty>
       )}
       {jobs.length > 0 && <Jobs jobs={jobs} />}
       {found.data?.complete === false && (
@@ -122,8 +126,8 @@ function Row({ job }: { job: ReachedJob }) {
 
 function Output({ output }: { output: ReachedOutput }) {
   const now = useNow();
-  const more = (output.snapshotCount ?? 0) - SHOWN;
-  const listed = (output.snapshots ?? []).slice(0, SHOWN).join(", ");
+  const listed = output.snapshots ?? [];
+  const unlisted = (output.snapshotCount ?? 0) - listed.length;
   return (
     <div>
       <Link href={lineageLink(output.nodeId)} className="with-icon">
@@ -131,12 +135,29 @@ function Output({ output }: { output: ReachedOutput }) {
         {output.name}
       </Link>
       {output.since && <small title={moment(output.since)}>since {ago(output.since, now)}</small>}
-      {listed && (
+      {listed.length > 0 && (
         <small>
-          snapshots {listed}
-          {more > 0 && ` and ${more} more`}
+          snapshots <SnapshotLinks node={output.nodeId} ids={listed.slice(0, SHOWN)} />
         </small>
+      )}
+      {listed.length > SHOWN && (
+        <details>
+          <summary>{(output.snapshotCount ?? 0) - SHOWN} more snapshots</summary>
+          <small>
+            <SnapshotLinks node={output.nodeId} ids={listed.slice(SHOWN)} />
+            {unlisted > 0 && ` and ${unlisted} more`}
+          </small>
+        </details>
       )}
     </div>
   );
+}
+
+function SnapshotLinks({ node, ids }: { node: string; ids: string[] }) {
+  return ids.map((id, number) => (
+    <Fragment key={id}>
+      {number > 0 && ", "}
+      <Link href={whyLink(node, id)}>{id}</Link>
+    </Fragment>
+  ));
 }

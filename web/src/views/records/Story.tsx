@@ -63,7 +63,7 @@ export function StepChapter({ step, number }: { step: Step; number: number }) {
         <dt>Wrote</dt>
         <dd>
           <Place version={write.output}>
-            {write.output.snapshot && <small>snapshot {write.output.snapshot}</small>}
+            <SnapshotLink version={write.output} />
           </Place>
         </dd>
       </dl>
@@ -85,16 +85,21 @@ function Place({ version, children }: { version: VersionRead; children?: ReactNo
   );
 }
 
+function SnapshotLink({ version: { nodeId, snapshot } }: { version: VersionRead }) {
+  if (!snapshot) return null;
+  return (
+    <small>
+      <Link href={whyLink(nodeId, snapshot)}>snapshot {snapshot}</Link>
+    </small>
+  );
+}
+
 function Input({ input, step }: { input: VersionRead; step: Step }) {
   const ranges = rangesOf(step, input);
   const row = (range: Range) => <Partition key={range.partition} {...{ range, input }} />;
   return (
     <Place version={input}>
-      {input.snapshot && (
-        <small>
-          <Link href={whyLink(input.nodeId, input.snapshot)}>snapshot {input.snapshot}</Link>
-        </small>
-      )}
+      <SnapshotLink version={input} />
       {ranges.slice(0, FEW).map(row)}
       {ranges.length > FEW && (
         <details>

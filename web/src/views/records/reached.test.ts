@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { quoted } from "./command";
-import { parseOffsets, reachedLink, recordsLink } from "./reached";
+import { parseOffsets, reachedLink, readUpTo, recordsLink } from "./reached";
 
 test.each([
   ["7", 7, 7],
@@ -13,6 +13,14 @@ test.each([
 
 test.each(["", "x", "-1", "5-4", "1-", "1-2-3", "1e3", "9".repeat(30)])("%j is none", (text) => {
   expect(parseOffsets(text)).toBeNull();
+});
+
+test.each([
+  [null, "No run has reported what it read of this topic."],
+  [0, "No job has read a record of partition 3."],
+  [500, "The job that is furthest has read partition 3 up to offset 499."],
+])("how far runs have read is told for %s", (end, told) => {
+  expect(readUpTo({ partition: 3, readUpTo: end })).toBe(told);
 });
 
 test("links name a topic and records", () => {

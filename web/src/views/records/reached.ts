@@ -35,6 +35,17 @@ export const reachedLink = (node: string, place?: Place): string =>
 export const recordsLink = (node: string, place?: Place): string =>
   `/records?${query(node, "node", place)}`;
 
+/** How far runs have read the partition. */
+export const readUpTo = ({
+  partition,
+  readUpTo: end,
+}: Pick<Reached, "partition" | "readUpTo">): string =>
+  end == null
+    ? "No run has reported what it read of this topic."
+    : end > 0
+      ? `The job that is furthest has read partition ${partition} up to offset ${end - 1}.`
+      : `No job has read a record of partition ${partition}.`;
+
 export const reachedQuery = (node: string | null, partition: string, offsets: string) => {
   const range = parseOffsets(offsets);
   return queryOptions({

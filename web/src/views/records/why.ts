@@ -9,7 +9,7 @@ export type Offsets = Record<string, Record<string, Extent>>;
 /** What one job wrote into one dataset, in all of the runs that count. */
 export interface Step {
   key: string;
-  /** The latest of the runs. */
+  /** The latest of the runs, of those that report offsets if any does. */
   write: Write;
   runs: Write[];
   inputs: VersionRead[];
@@ -30,7 +30,8 @@ export function stepsOf(writes: readonly Write[]): Step[] {
 }
 
 function stepOf(key: string, runs: Write[]): Step {
-  const [write] = runs.toSorted((a, b) => (b.at ?? "").localeCompare(a.at ?? ""));
+  const latest = runs.toSorted((a, b) => (b.at ?? "").localeCompare(a.at ?? ""));
+  const write = latest.find((one) => Object.keys(one.offsets ?? {}).length > 0) ?? latest[0];
   return {
     key,
     write: write as Write,

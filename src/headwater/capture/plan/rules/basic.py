@@ -29,6 +29,7 @@ _TRANSPARENT = (
     "WriteToMicroBatchDataSourceV1",
     "WriteToContinuousDataSource",
     "NoopCommand",
+    "PipeOperator",
 )
 
 

@@ -2,7 +2,7 @@
 
 from headwater.capture.plan.lineage import Note, Relation
 from headwater.capture.plan.reader import Reader, RelationRule, Scope, noted
-from headwater.capture.plan.sources import MADE_UP, READS, expr_id, is_made_up, made_up
+from headwater.capture.plan.sources import MADE_UP, READS, expr_id, is_made_up, made_up, rows_of
 from headwater.capture.plan.tree import Node
 
 
@@ -28,7 +28,7 @@ def _rdd(
 
 
 def _handed(reader: Reader, node: Node) -> Relation | None:
-    return reader.adopt(tuple(expr_id(attribute) for attribute in node.trees("output")))
+    return reader.adopt(tuple(expr_id(attribute) for attribute in rows_of(node)))
 
 
 RULES: dict[str, RelationRule] = {

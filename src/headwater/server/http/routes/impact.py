@@ -1,6 +1,7 @@
 """What a node feeds, and what it comes from, as lists: JSON for programs, CSV for people."""
 
 import csv
+import re
 from io import StringIO
 from typing import Any
 
@@ -19,6 +20,9 @@ from headwater.server.lineage.impact import reached
 from headwater.server.lineage.view import NOW
 from headwater.server.service import Service
 
+# Where a spreadsheet may take what follows for a formula: at the beginning of a cell, and after
+# semicolons, which separate cells in some countries. Names, owners and tags come from anyone.
+_FORMULA = re.compile(r"(?:^|(?<=;))(?=\s*[=+\-@＝＋－＠]|[\t\r\n])")  # noqa: RUF001
 _WORDS = {NodeKind.JOB: "Job", NodeKind.DATASET: "Dataset", NodeKind.FIELD: "Column"}
 
 
@@ -77,8 +81,5 @@ def as_csv(items: list[ImpactItem]) -> bytes:
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, list):
-        return ";".join(value)
-    text = "" if value is None else str(value)
-    # A spreadsheet would take this for a formula, and names come from anyone.
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
+    text = ";".join(value) if isinstance(value, list) else "" if value is None else str(value)
+    return _FORMULA.sub("'", text)

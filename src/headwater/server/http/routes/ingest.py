@@ -23,6 +23,7 @@ from headwater.server.ingest.bodies import inflate, is_array, split_array, split
 from headwater.server.metrics import EVENTS, REJECTED
 from headwater.server.service import Service
 
+_REASON = 400  # bytes that the reason of a refusal takes beside its text
 _JSON = ("application/json", "text/json")
 _LINES = ("application/x-ndjson", "application/jsonl", "application/x-jsonlines", *_JSON)
 _EVENT = OpenAPIMediaType(schema=Reference("#/components/schemas/LineageEvent"))
@@ -72,9 +73,10 @@ class Ingest(Controller):
             body = await _body(request, service, _JSON, claim)
             if is_array(body):
                 raws = await service.lane.run(len(body), split_array, body)
-                return await _store_each(service, raws, key)
+                return await _store_each(service, raws, key, claim)
             event = await service.lane.run(len(body), _read, service, body, key)
-        await service.store.ingest_soon([event])
+            claim(len(body))  # decoded, while it waits for its commit
+            await service.store.ingest_soon([event])
         EVENTS.inc()
         nothing: Any = b""
         return Response(nothing, status_code=201, media_type=MediaType.JSON)
@@ -90,7 +92,7 @@ class Ingest(Controller):
         with service.lane.hold() as claim:
             body = await _body(request, service, _LINES, claim)
             raws = await service.lane.run(len(body), split_lines, body)
-            return await _store_each(service, raws, _key(request))
+            return await _store_each(service, raws, _key(request), claim)
 
 
 def _read(service: Service, raw: bytes, key: Key | None) -> Event:
@@ -113,9 +115,12 @@ def _key(request: Request[Any, Any, Any]) -> Key | None:
 
 
 async def _store_each(
-    service: Service, raws: Iterator[bytes], key: Key | None
+    service: Service, raws: Iterator[bytes], key: Key | None, claim: Callable[[int], None]
 ) -> Response[EventResults]:
-    """Store what is in order, each event whole or not at all, and tell of each."""
+    """Store what is in order, each event whole or not at all, and tell of each.
+
+    Raises: ServerBusy, when the reasons of all requests together take too much memory.
+    """
 
     def read(raw: bytes) -> Event | Refusal:
         try:
@@ -125,18 +130,24 @@ async def _store_each(
 
     batch = Batch(raws, read)
     results: list[EventResult] = []
+    shared: dict[Refusal | None, EventResult] = {}  # most events are refused for the same reason
     stored = 0
     while part := await service.lane.run(0, batch.read_part):
         events = [each for each in part if isinstance(each, Event)]
-        outcomes = iter(await asyncio.to_thread(service.store.ingest_each, events))
+        stored_each = await asyncio.to_thread(service.store.ingest_each, events) if events else []
+        outcomes = iter(stored_each)
         for each in part:
             refusal = each if isinstance(each, Refusal) else refusal_of(next(outcomes))
             stored += refusal is None
-            results.append(_result(refusal))
+            result = shared.get(refusal)
+            if result is None:
+                claim(_REASON + (len(refusal.error) if refusal else 0))
+                result = shared[refusal] = _result(refusal)
+            results.append(result)
     EVENTS.inc(stored)
     REJECTED.inc(len(results) - stored)
     status = 201 if stored == len(results) else 207 if stored else 422
-    return answer(EventResults(len(results), stored, results), status)
+    return await service.lane.run(0, answer, EventResults(len(results), stored, results), status)
 
 
 def _result(refusal: Refusal | None) -> EventResult:

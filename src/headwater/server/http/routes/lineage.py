@@ -41,7 +41,7 @@ from headwater.server.marquez.column_graph import column_graph
 from headwater.server.marquez.dataset_versions import find_version
 from headwater.server.marquez.graph import GraphOptions, lineage_graph
 from headwater.server.service import Service
-from headwater.server.store.log import body_sizes, in_parts
+from headwater.server.store.log import in_parts
 from headwater.server.store.tables import OUTPUT
 
 _PART_BYTES = 4 * 2**20  # of events that are read at once, if one alone is not larger
@@ -157,13 +157,12 @@ class Lineage(Ingest):
             _run(run_id),
         )
         with service.open_view() as view:
-            seqs, total = events.find_events(view, window)
-            sizes = body_sizes(view.session, seqs)
+            sizes, total = events.find_events(view, window)
             if sum(sizes.values()) <= _PART_BYTES:
-                bodies = events.read_events(view, seqs)
+                bodies = events.read_events(view, [*sizes])
                 body: Any = events.as_array("events", bodies, total)
                 return Response(body, media_type=MediaType.JSON)
-        parts = in_parts(seqs, sizes, _PART_BYTES)
+        parts = in_parts([*sizes], sizes, _PART_BYTES)
         stream: Any = Stream(_events_in_parts(service, parts, total), media_type=MediaType.JSON)
         return cast("Response[EventPage]", stream)
 

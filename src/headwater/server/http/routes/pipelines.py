@@ -6,7 +6,12 @@ from urllib.parse import unquote
 from litestar import Controller, Request, Response, delete, get, patch, post, put
 
 from headwater.api.catalog import ConnectCluster
-from headwater.errors import PipelineUnreachable, UnknownPipeline
+from headwater.errors import (
+    HeadwaterError,
+    PipelineAnswerUnusable,
+    PipelineUnreachable,
+    UnknownPipeline,
+)
 from headwater.server.http.access import ADMINISTERS_ALL, READS_ALL
 from headwater.server.http.common import answer
 from headwater.server.http.errors import BadRequest
@@ -15,10 +20,14 @@ from headwater.server.service import Service
 
 _ONE = "/{name:str}/{rest:path}"
 _ROOMS = ("connectors", "connector-plugins")
-_CODES: dict[type[Exception], int] = {UnknownPipeline: 404, PipelineUnreachable: 502}
+_CODES: dict[type[HeadwaterError], int] = {
+    UnknownPipeline: 404,
+    PipelineUnreachable: 502,
+    PipelineAnswerUnusable: 502,
+}
 
 
-def _told(_: Request[Any, Any, Any], error: UnknownPipeline | PipelineUnreachable) -> Response[Any]:
+def _told(_: Request[Any, Any, Any], error: HeadwaterError) -> Response[Any]:
     code = _CODES[type(error)]
     return answer({"code": code, "message": error.message, "hint": error.hint}, code)
 
@@ -28,7 +37,7 @@ class Pipelines(Controller):
 
     tags = ("Pipelines",)
     path = "/api/v1/pipelines"
-    exception_handlers = {UnknownPipeline: _told, PipelineUnreachable: _told}  # noqa: RUF012
+    exception_handlers = dict.fromkeys(_CODES, _told)
 
     @get("/", opt=READS_ALL)
     async def list_clusters(self, service: Service) -> Response[list[ConnectCluster]]:

@@ -44,8 +44,8 @@ class Reached(Controller):
             found = reached(view, root, str(partition), first_offset, last_offset + 1)
         if found.ends and str(partition) not in found.ends:
             known = ", ".join(sorted(found.ends, key=lambda one: (len(one), one)))
-            told = f"{partition} of {name_of(node)} (runs have read {known})"
-            raise NotFound("Partition", told)
+            read = f": runs have read {known} of {name_of(node)}"
+            raise NotFound("Partition", str(partition), read)
         end = found.ends.get(str(partition))
         return answer(
             records.Reached(

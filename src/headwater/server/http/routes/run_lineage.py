@@ -11,8 +11,9 @@ from headwater.server.http.common import answer, dataset_of
 from headwater.server.http.errors import NotFound
 from headwater.server.http.parameters import PathText
 from headwater.server.http.routes.runs import find_run
+from headwater.server.lineage.makers import snapshot_offsets
 from headwater.server.lineage.progress import points, snapshots
-from headwater.server.lineage.run_lineage import run_lineage, snapshot_offsets
+from headwater.server.lineage.run_lineage import run_lineage
 from headwater.server.marquez.runs import RunWriter
 from headwater.server.service import Service
 

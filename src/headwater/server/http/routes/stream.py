@@ -17,7 +17,7 @@ from headwater.server.http.access import READS_SOME
 from headwater.server.http.errors import BadRequest, NotFound, TooManyStreams
 from headwater.server.http.parameters import LastEventId, OptionalNode, StreamTypes
 from headwater.server.http.routes.history import parse_node
-from headwater.server.live.feed import TYPES, Filter, nodes_about
+from headwater.server.live.items import TYPES, Filter, nodes_about
 from headwater.server.service import Service
 
 _DIGITS = re.compile(r"[0-9]{1,19}")  # str.isdigit takes superscripts for digits

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 from litestar import Controller, Request, Response, get
 
 from headwater.api.topics import MessagePage, Topic, TopicCluster, TopicDetail, TopicPage
-from headwater.errors import HeadwaterError, KafkaUnreachable, UnknownPipeline, UnknownTopic
+from headwater.errors import HeadwaterError, KafkaUnreachable, UnknownKafkaCluster, UnknownTopic
 from headwater.openlineage.names import dataset_id
 from headwater.server.http.access import READS_ALL
 from headwater.server.http.common import answer
@@ -18,7 +18,7 @@ from headwater.server.lineage.view import StoreView
 from headwater.server.service import Service
 
 _CODES: dict[type[HeadwaterError], int] = {
-    UnknownPipeline: 404,
+    UnknownKafkaCluster: 404,
     UnknownTopic: 404,
     KafkaUnreachable: 502,
 }
