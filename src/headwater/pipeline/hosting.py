@@ -151,7 +151,7 @@ class Task:
             return
         if self.query is None:
             self.start()
-        elif not self.query.isActive:
+        elif has_ended(self.query):
             self._ended()
         elif self._failures and time.monotonic() - self._began > _STEADY_S:
             self._failures = 0
@@ -164,7 +164,7 @@ class Task:
             except (Py4JError, PySparkException) as error:
                 # It has not ended in time. Another query on its checkpoint must wait for it.
                 self.journal.warn(f"{self.flow.name} does not stop yet: {describe(error)[:200]}")
-                if self.query.isActive:
+                if not has_ended(self.query):
                     return False
             self.query = None
             self.journal.info(f"{self.flow.name} is stopped")
@@ -208,6 +208,15 @@ class Task:
         elif self.flow.tolerant:
             self.ids = msgspec.structs.replace(self.ids, hopeless=self.ids.hopeless | {new})
         return known or self.flow.tolerant
+
+
+def has_ended(query: StreamingQuery) -> bool:
+    """Whether a query holds neither its name nor its checkpoint any more.
+
+    It is inactive a moment before that, and another one would be refused in between.
+    """
+    execution = query._jsq
+    return execution.sparkSession().streams().get(str(query.id)) is None
 
 
 def _job_settings(config: ConnectorConfig, settings: Settings) -> tuple[Job, Settings, str]:
