@@ -230,6 +230,19 @@ def test_what_is_no_secret_stays_byte_for_byte() -> None:
     assert Scrubber().scrub(clean) == clean
 
 
+@pytest.mark.parametrize(
+    "number", ["1e400", "-1e999", "99999999999999999999999999", "1.0", "1e-400"]
+)
+def test_an_event_with_a_secret_is_taken_with_any_number_in_it(
+    server: ServerProcess, number: str
+) -> None:
+    raw = as_bytes(run_event("START", 0, odd=facet(number="PLACE", password="hunter2")))
+    assert server.api.post(raw.replace(b'"PLACE"', number.encode())).status_code == 201
+    (event,) = server.api.get("/events/lineage")["events"]
+    assert event["run"]["facets"]["odd"]["password"] == "******"
+    assert float(event["run"]["facets"]["odd"]["number"]) == float(number)
+
+
 def test_what_was_masked_can_be_seen(server: ServerProcess) -> None:
     server.api.send(run_event("START", 0, odd=facet(dbPassword="x", url="http://u:p@h/")))
     client = server.api.client

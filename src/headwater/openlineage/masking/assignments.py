@@ -190,7 +190,8 @@ def _is_bare_word(text: str, found: re.Match[str]) -> bool:
     name, at = found[1].lower(), found.end()
     if is_code(text, found.start(1), at):
         return True
-    if ("tokens" in name or name.endswith(("key", "pass"))) and is_small_number(text, at):
+    counts = "tokens" in name or name.endswith(("key", "pass", "_id"))
+    if counts and is_small_number(text, at):
         return True
     if found[1] == "PWD" and text.startswith("/", at):
         return True

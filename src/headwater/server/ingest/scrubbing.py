@@ -1,8 +1,10 @@
 """Takes secrets out of events before anything is stored, logged or served."""
 
+import json
 import re
 from collections.abc import Iterable
-from typing import Any
+from math import isfinite
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -38,7 +40,7 @@ class Scrubber:
         if most is not None and len(raw) > most:
             raise TakesLong
         try:
-            event = msgspec.json.decode(raw)
+            event = _decode(raw)
             clean, report = mask_event(self._masker, event)
             if report:
                 _count(report)
@@ -86,6 +88,25 @@ class Scrubber:
         clean = self._masker.text(text, report)
         _count(report)
         return clean
+
+
+def _decode(raw: bytes) -> Any:
+    """A document; a number beyond those of a double stays as it is written."""
+    try:
+        return msgspec.json.decode(raw)
+    except msgspec.DecodeError as error:
+        if "out of range" not in str(error):
+            raise
+        return json.loads(raw, parse_float=_number, parse_constant=_refuse)
+
+
+def _number(digits: str) -> float | msgspec.Raw:
+    number = float(digits)
+    return number if isfinite(number) else msgspec.Raw(digits.encode())
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)
 
 
 def _count(report: Report) -> None:
