@@ -224,8 +224,8 @@ def write(number):
 
 def _wanted(spark: SparkSession, app: Path, text: str) -> list[Planned]:
     app.write_text(f"{_WRITES}\n{text}\n")
-    found = run_application(spark, app, wanted=lambda planned: planned.target == "one")
-    assert {one.target for one in found} == {"one"}
+    found = run_application(spark, app, wanted=lambda planned: planned.target.strip("`") == "one")
+    assert {one.target.strip("`") for one in found} == {"one"}
     return found
 
 
@@ -260,6 +260,25 @@ def test_an_application_that_is_not_seen_to_its_end_may_write_more(
     loop = "    try:\n        spark.range(1)\n    except Exception:\n        pass"
     (found,) = _wanted(spark, app, f"write(3)\nwhile True:\n{loop}")
     assert "still running" in found.doubts[-1]
+
+
+@pytest.mark.parametrize(
+    ("condition", "args"),
+    [
+        ("id > :low AND id < :high", "{'low': 2, 'high': 5}"),
+        ("id > ? AND id < ?", "[2, 5]"),
+        ("id > :low AND id < :high", "{'high': F.lit(5), 'low': F.lit(2), 'more': 'x'}"),
+        ("array_contains(:ids, id)", "{'ids': F.array(F.lit(3), F.lit(4))}"),
+    ],
+)
+def test_writes_have_the_values_of_their_parameters(
+    spark: SparkSession, tmp_path: Path, condition: str, args: str
+) -> None:
+    text = f"INSERT INTO one SELECT id FROM range(10) WHERE {condition}"
+    calls = [f'spark.sql("{start}{text}", args={args})' for start in ("", "WITH y AS (SELECT 1) ")]
+    imports = "from pyspark.sql import functions as F\n"
+    found = _wanted(spark, tmp_path / "app.py", imports + "\n".join(calls))
+    assert [[row[0] for row in one.frame.collect()] for one in found] == [[3, 4], [3, 4]]
 
 
 @pytest.mark.parametrize(

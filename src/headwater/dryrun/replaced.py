@@ -222,7 +222,7 @@ class Replacements:
     def _run_sql(self, session: SparkSession, text: str, args: Any = None) -> DataFrame:
         """Run a statement that changes nothing, and keep what another would write."""
         with self._calls.let_through():
-            statement = read_statement(session, text)
+            statement = read_statement(session, text, args)
         for planned in statement.writes:
             self._add(planned)
         if statement.missed:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from headwater.dryrun.writers import Planned, by_position
 
@@ -41,8 +42,8 @@ class Statement(NamedTuple):
     looks: bool = False  # whether it takes values out of rows
 
 
-def read_statement(session: SparkSession, text: str) -> Statement:
-    """Parse a statement.
+def read_statement(session: SparkSession, text: str, args: Any = None) -> Statement:
+    """Parse a statement; `args` are the values of its parameters, as `SparkSession.sql` has them.
 
     Raises: what Spark does, where it cannot be parsed.
     """
@@ -56,7 +57,8 @@ def read_statement(session: SparkSession, text: str) -> Statement:
     if not changing:
         may_run = _QUERY.match(text) is not None
         return Statement([], may_run, "" if may_run else kind)
-    writes = [one for node in changing if (one := _planned(session, plan, node)) is not None]
+    planned = (_planned(session, plan, node, args) for node in changing)
+    writes = [one for one in planned if one is not None]
     is_missed = not writes and not kind.startswith(_ROWLESS)
     return Statement(writes, False, kind if is_missed else "")
 
@@ -72,7 +74,7 @@ def _nodes(plan: Any) -> Iterator[Any]:
         yield from _nodes(children.apply(n))
 
 
-def _planned(session: SparkSession, plan: Any, node: Any) -> Planned | None:
+def _planned(session: SparkSession, plan: Any, node: Any, args: Any) -> Planned | None:
     """What a part of a statement would write; None where that is no query's rows."""
     kind = _kind(node)
     if kind in ("InsertIntoStatement", "OverwriteByExpression", "OverwritePartitionsDynamic"):
@@ -85,7 +87,7 @@ def _planned(session: SparkSession, plan: Any, node: Any) -> Planned | None:
     else:
         return None
     query = node.query() if kind != "InsertIntoDir" else node.child()
-    frame = _frame(session, _with_ctes(session, plan, query))
+    frame = _frame(session, _with_values(session, _with_ctes(session, plan, query), args))
     if kind == "InsertIntoStatement" and not node.byName():
         chosen = node.userSpecifiedCols()
         columns = [str(chosen.apply(n)) for n in range(chosen.size())]
@@ -109,6 +111,22 @@ def _with_ctes(session: SparkSession, plan: Any, query: Any) -> Any:
     if _kind(plan) != "UnresolvedWith":
         return query
     return plan.withNewChildren(session._jvm.PythonUtils.toSeq([query]))  # type: ignore[union-attr]
+
+
+def _with_values(session: SparkSession, query: Any, args: Any) -> Any:
+    """A query with the values of the parameters in it: by name, or by their order."""
+    if not args:
+        return query
+    jvm: Any = session._jvm
+    given = args if isinstance(args, dict) else {str(n): one for n, one in enumerate(args)}
+    own: Any = session._jsparkSession
+    columns = {name: own.expression(F.lit(one)._jc) for name, one in given.items()}
+    known = own.resolveAndValidateParameters(jvm.PythonUtils.toScalaMap(columns))
+    values = jvm.PythonUtils.toSeq([known.apply(name) for name in given])
+    analysis = jvm.org.apache.spark.sql.catalyst.analysis
+    if isinstance(args, dict):
+        return analysis.NameParameterizedQuery(query, jvm.PythonUtils.toSeq([*given]), values)
+    return analysis.PosParameterizedQuery(query, values)
 
 
 def _name(parts: Any) -> str:
