@@ -231,6 +231,84 @@ def test_days_are_those_of_the_job(dated: Traced) -> None:
     assert dated.spark.conf.get("spark.sql.session.timeZone") == "UTC"
 
 
+def _write(
+    traced: Traced, folder: Path, settings: dict[str, str], *, late: bool, text: str
+) -> None:
+    """Write with settings of the session that it has from the beginning, or from later on."""
+    spark = traced.spark
+    before = {name: str(spark.conf.get(name)) for name in settings}
+    if late:
+        capture = headwater.attach(spark, url=traced.server.url, spool_dir=str(folder / "spool"))
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        if not late:
+            capture = headwater.attach(
+                spark, url=traced.server.url, spool_dir=str(folder / "spool")
+            )
+        assert isinstance(capture, Capture)
+        spark.sql(text)
+        if not late:
+            capture.detach()
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
+        capture.detach()
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_the_time_zone_that_the_job_reports_is_used_unless_it_has_changed(
+    traced: Traced, tmp_path: Path, late: bool
+) -> None:
+    table = f"{DAYS}_{'late' if late else 'early'}"
+    traced.spark.sql(
+        f"CREATE TABLE {table} (day DATE, number BIGINT) USING iceberg "
+        "TBLPROPERTIES ('format-version' = '3')"
+    )
+    text = DAILY.format(table)
+    zone = {"spark.sql.session.timeZone": "Europe/Berlin"}
+    _write(traced, tmp_path, zone, late=late, text=text)
+    found = _records(traced, table, "day = '2026-03-02'", Given(sql=text))
+    assert found.exact is not late, found.reason
+    assert ("time zone" in found.reason) is late
+    if not late:
+        assert {one.values["order_id"] for one in found.rows} == _days(traced)
+    assert traced.spark.conf.get("spark.sql.session.timeZone") == "UTC"
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_casts_are_those_of_the_job(traced: Traced, tmp_path: Path, ansi: str) -> None:
+    """Without ANSI mode a text that is no number is NULL; with it, this fails."""
+    table = f"{DAYS}_ansi_{ansi}"
+    traced.spark.sql(
+        f"CREATE TABLE {table} (number INT, orders BIGINT) USING iceberg "
+        "TBLPROPERTIES ('format-version' = '3')"
+    )
+    cast = "try_cast" if ansi == "true" else "cast"
+    text = (
+        f"INSERT INTO {table} SELECT {cast}(order_id AS INT), count(*) FROM {ORDERS} "
+        "WHERE order_id IN ('o1', 'o2') GROUP BY 1"
+    )
+    _write(traced, tmp_path, {"spark.sql.ansi.enabled": ansi}, late=False, text=text)
+    found = _records(traced, table, "number IS NULL", Given(sql=text))
+    assert found.exact, found.reason
+    assert {one.values["order_id"] for one in found.rows} == {"o1", "o2"}
+
+
+def test_a_setting_that_is_read_while_a_query_runs_is_doubted(
+    traced: Traced, tmp_path: Path
+) -> None:
+    table = f"{DAYS}_parser"
+    traced.spark.sql(
+        f"CREATE TABLE {table} (id STRING) USING iceberg TBLPROPERTIES ('format-version' = '3')"
+    )
+    text = f"INSERT INTO {table} SELECT order_id FROM {ORDERS} WHERE order_id = 'o1'"
+    legacy = {"spark.sql.legacy.timeParserPolicy": "LEGACY"}
+    _write(traced, tmp_path, legacy, late=False, text=text)
+    found = _records(traced, table, "true", Given(sql=text))
+    assert (found.exact, "timeParserPolicy = LEGACY" in found.reason) == (False, True)
+
+
 def test_of_two_writes_into_a_table_the_one_that_gives_the_row_is_followed(dated: Traced) -> None:
     given = Given(sql=TWO, time_zone="Europe/Berlin")
     for day, order in (("2026-03-01", "o1"), ("2026-03-02", "o30")):

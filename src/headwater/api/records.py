@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+from msgspec import field
+
 from headwater.api.base import Answer
 from headwater.api.runs import Offsets
 
@@ -89,6 +91,7 @@ class Write(Answer):
     reason: str | None
     stateful: bool = False  # whether it keeps state: then the offsets begin where that may
     committed: Offsets | None = None  # what the batch itself read, of one that keeps state
+    settings: dict[str, str] = field(default_factory=dict)  # of its session, never changed
 
 
 class Why(Answer):

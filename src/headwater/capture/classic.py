@@ -39,6 +39,7 @@ from headwater.capture.spark.listeners import ActionListener
 from headwater.capture.spark.observer import GuardedObserver
 from headwater.capture.spark.rdds import RddSaves
 from headwater.capture.spark.seen import Seen
+from headwater.capture.spark.sessions import SessionSettings
 from headwater.capture.spark.streams import Streams
 from headwater.capture.worker import Worker
 
@@ -101,17 +102,29 @@ class Capture:
             self._clients = Clients.of_server(
                 context._jvm, self._runs, application, str(context.appName)
             )
+        self._session_settings = SessionSettings(session, context._jvm)
+        if main_class:
+            self._session_settings.unfollow()
         self._streams = Streams(
-            self._runs, extractor, self._planner, application, restarts, self._client_of_query
+            self._runs,
+            extractor,
+            self._planner,
+            application,
+            restarts,
+            self._session_settings,
+            self._client_of_query,
         )
         executions = Executions(session, context._jvm)
-        self._batches = Batches(session, self._runs, extractor, self._parent_of, executions)
+        self._batches = Batches(
+            session, self._runs, extractor, self._parent_of, executions, self._session_settings
+        )
         self._saves = RddSaves(self._runs, extractor, self._worker, application)
         observer = GuardedObserver(
             self._guard,
             self._streams,
             handovers,
             self._saves,
+            self._session_settings,
             on_cut=lambda: self._worker.do("a cut plan", extractor.settle),
             on_query_over=self._query_over,
             on_session=self._session_made,
@@ -159,6 +172,7 @@ class Capture:
             self._watch(queue)
             register_for_checkpoints(self._jvm, self._java_context)
         self._listening[identity] = register(self._jvm, session)
+        self._session_settings.unfollow()  # clients set them through Spark Connect
 
     def _client_of(self, session: Java) -> RunName | None:
         return self._clients.run_of(session) if self._clients is not None else None

@@ -1,8 +1,6 @@
 """`headwater why`: where a row of a table came from."""
 
-import re
 from typing import TYPE_CHECKING, Annotated
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 
@@ -87,6 +85,7 @@ def given_plan(app: str | None, sql: str | None, time_zone: str | None) -> "Give
     Raises: UsageError, DryRunFailed.
     """
     from headwater.trace.given import Given
+    from headwater.trace.values import is_time_zone
 
     if app and sql:
         raise UsageError(
@@ -96,7 +95,7 @@ def given_plan(app: str | None, sql: str | None, time_zone: str | None) -> "Give
         raise UsageError(
             "--time-zone has no effect without --app or --sql", hint="Give the plan of the job, too"
         )
-    if time_zone and not _is_zone(time_zone):
+    if time_zone and not is_time_zone(time_zone):
         raise UsageError(
             f"--time-zone {time_zone} is no time zone",
             hint="Give a name such as Europe/Berlin, or an offset such as +02:00",
@@ -106,12 +105,3 @@ def given_plan(app: str | None, sql: str | None, time_zone: str | None) -> "Give
     given = Given(app or "", sql or "", time_zone or "")
     given.check()  # before Spark starts
     return given
-
-
-def _is_zone(name: str) -> bool:
-    if re.fullmatch(r"[+-]\d\d:\d\d", name):
-        return True
-    try:
-        return bool(ZoneInfo(name))
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return False

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from headwater.errors import EventRejected
+from headwater.openlineage.sessions import SESSION, SessionFacet
 
 Facets = dict[str, Raw]
 # JSON that is well formed may yet hold half of a surrogate pair, or be nested too deeply.
@@ -196,6 +197,7 @@ _LONGEST_SNAPSHOT = 128  # characters of a snapshot's id; Iceberg's are numbers
 _progress = msgspec.json.Decoder(ProgressFacet)
 _LENIENT: dict[str, msgspec.json.Decoder[Any]] = {
     "outputStatistics": msgspec.json.Decoder(OutputStatistics),
+    SESSION: msgspec.json.Decoder(SessionFacet),
 }
 _STRICT: dict[str, msgspec.json.Decoder[Any]] = {
     "schema": msgspec.json.Decoder(SchemaFacet),

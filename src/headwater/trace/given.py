@@ -4,7 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +23,8 @@ from headwater.trace.catalyst import Plan
 from headwater.trace.derivation import Derivation, Source
 from headwater.trace.iceberg import IcebergTable
 from headwater.trace.ranges import Ranges, held, spans_of
-from headwater.trace.values import in_zone, shown
+from headwater.trace.session import JobSession
+from headwater.trace.values import shown
 
 PLACE = ("topic", "partition", "offset")
 _ROW = ("_file", "_pos")
@@ -34,10 +35,6 @@ _RECORD = (
 _HEADERS = ", headers array<struct<key:string,value:binary>>"
 # Rows that an application itself holds are constant, unless it had looked at others before.
 _CONSTANT = frozenset({"LocalRelation", "OneRowRelation", "Range", "LogicalRDD", "CTERelationRef"})
-_ZONE = "spark.sql.session.timeZone"
-_ZONE_UNKNOWN = (
-    "the plan uses times, and the time zone of the job's session is not known: --time-zone gives it"
-)
 _AS_NOW = "a topic is read in a batch: which offsets it had then is not known"
 
 
@@ -117,7 +114,8 @@ class GivenPlan:
 
         Raises: DryRunFailed, NothingWritten.
         """
-        key = table.name, json.dumps([write.get("offsets"), write.get("inputs")], sort_keys=True)
+        read = [write.get(name) for name in ("offsets", "inputs", "settings")]
+        key = table.name, json.dumps(read, sort_keys=True)
         if key not in self._known:
             self._known[key] = _Evaluation(self._spark, self._given, write).of(table)
         return self._known[key]
@@ -133,12 +131,13 @@ class _Evaluation:
         self._frames: dict[str, DataFrame] = {}  # of streams, by what they read
         self._bounded: set[int] = set()  # the relations of Kafka in these
         self._read_at = write.get("at")
+        self._session = JobSession(write.get("settings") or {}, given.time_zone)
         self._doubts: dict[str, None] = {}
         self._tables: dict[str, IcebergTable] = {}
         self._missing: dict[str, None] = {}
 
     def of(self, table: IcebergTable) -> list[Evaluated]:
-        chosen = _chosen(self._spark, self._given, table, self._stream)
+        chosen = _chosen(self._spark, self._given, table, self._stream, self._session)
         return [self._evaluated(planned) for planned in chosen]
 
     def _evaluated(self, planned: Planned) -> Evaluated:
@@ -254,14 +253,14 @@ def _record(options: Mapping[str, str]) -> str:
 
 def _chosen(
     spark: SparkSession, given: Given, table: IcebergTable,
-    stream: Callable[[StreamRead], DataFrame | None],
+    stream: Callable[[StreamRead], DataFrame | None], session: JobSession | None = None,
 ) -> list[Planned]:  # fmt: skip
     """The writes into a table, of each plan once; a query without a target is taken for one."""
 
     def wanted(planned: Planned) -> bool:
         return is_same_table(planned.target, table)
 
-    found = _planned(spark, given, stream, wanted)
+    found = _planned(spark, given, stream, wanted, session)
     chosen = [one for one in found if wanted(one)] or [one for one in found if not one.target][-1:]
     if not chosen:
         targets = [*dict.fromkeys(one.target for one in found if one.target)]
@@ -275,26 +274,16 @@ def _chosen(
 
 def _planned(
     spark: SparkSession, given: Given, stream: Callable[[StreamRead], DataFrame | None],
-    wanted: Callable[[Planned], bool],
+    wanted: Callable[[Planned], bool], session: JobSession | None = None,
 ) -> list[Planned]:  # fmt: skip
-    """What was given would write, in the time zone of the job as far as that is known."""
-    before = spark.conf.get(_ZONE)
-    spark.conf.set(_ZONE, given.time_zone or "UTC")
-    # The driver's own zone is that of times without one in Python.
-    is_named = given.time_zone[:1].isalpha()
-    try:
-        with in_zone(given.time_zone) if is_named else nullcontext():
-            found = _run(spark, given, stream, wanted)
-    finally:
-        spark.conf.set(_ZONE, str(before))
-    return found if given.time_zone else [_in_doubt(one) for one in found]
-
-
-def _in_doubt(planned: Planned) -> Planned:
-    """A write, with the doubt about the time zone if its plan uses times."""
-    if not catalyst.uses_times(catalyst.analyzed(planned.frame)):
-        return planned
-    return planned._replace(doubts=(*planned.doubts, _ZONE_UNKNOWN))
+    """What was given would write, with the job's settings and its doubts as far as known."""
+    session = session or JobSession(time_zone=given.time_zone)
+    with session.entered(spark):
+        found = _run(spark, given, stream, wanted)
+    return [
+        one._replace(doubts=(*one.doubts, *session.doubts(spark, catalyst.analyzed(one.frame))))
+        for one in found
+    ]
 
 
 def _run(

@@ -1,12 +1,14 @@
 """Values of rows as JSON has them."""
 
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pyspark.sql import Row
 
@@ -36,6 +38,16 @@ def in_zone(zone: str) -> Iterator[None]:
         else:
             os.environ["TZ"] = before
         time.tzset()
+
+
+def is_time_zone(name: str) -> bool:
+    """Whether a time zone has this name, or it is an offset such as +02:00."""
+    if re.fullmatch(r"[+-]\d\d:\d\d", name):
+        return True
+    try:
+        return bool(ZoneInfo(name))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
 
 
 def shown(value: Any) -> Any:

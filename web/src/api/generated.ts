@@ -937,6 +937,9 @@ export interface components {
             output: components["schemas"]["VersionRead"];
             reason: string | null;
             runId: string;
+            settings: {
+                [key: string]: string;
+            };
             state: string;
             /** @default false */
             stateful: boolean;

@@ -32,6 +32,7 @@ from headwater.capture.spark.jvm import (
 )
 from headwater.capture.spark.nodes import WRAPPERS, node_name
 from headwater.capture.spark.offsets import offsets_read
+from headwater.capture.spark.sessions import SessionSettings
 from headwater.capture.spark.written import written
 
 # How long the end of a write may be on its way from Spark to its listeners.
@@ -56,9 +57,11 @@ class Batches:
         extractor: Extractor,
         parent_of: Callable[[Java], RunName],
         executions: Executions,
+        settings: SessionSettings,
     ) -> None:
         self._runs, self._extractor = runs, extractor
         self._parent_of, self._executions = parent_of, executions
+        self._settings = settings
         self._guard = Guard()
         self._recent: deque[tuple[int, frozenset[tuple[str, str]]]] = deque(maxlen=64)
         self._seen: frozenset[int] = frozenset()
@@ -92,7 +95,10 @@ class Batches:
             self._recent.append((identity, begun.names))
             self._end(begun.run, execution, duration_ns, error)
             return
-        for plan in _writes(call(execution, "analyzed")):
+        analyzed = call(execution, "analyzed")
+        if analyzed is not None:
+            self._settings.set_by_sql(analyzed)
+        for plan in _writes(analyzed):
             self._report(plan, execution, duration_ns, error, at)
 
     def _report(
@@ -154,7 +160,7 @@ class Batches:
             run,
             facets.job_type("BATCH", "SQL_JOB"),
             parent=parent,
-            more=described.notes(),
+            more={**described.notes(), **self._settings.facet(session)},
             at=at,
         )
         return run

@@ -7,6 +7,7 @@ from headwater.capture.guard import Guard
 from headwater.capture.spark.handovers import Handovers
 from headwater.capture.spark.jvm import Java
 from headwater.capture.spark.rdds import RddSaves
+from headwater.capture.spark.sessions import SessionSettings
 from headwater.capture.spark.streams import Streams
 
 
@@ -19,13 +20,14 @@ class GuardedObserver:
         streams: Streams,
         handovers: Handovers,
         saves: RddSaves,
+        settings: SessionSettings,
         *,
         on_cut: Callable[[], object],
         on_query_over: Callable[[str], object],
         on_session: Callable[[Java, Java], object],
     ) -> None:
         self._guard, self._streams = guard, streams
-        self._handovers, self._saves = handovers, saves
+        self._handovers, self._saves, self._settings = handovers, saves, settings
         self._on_cut = on_cut
         self._on_query_over, self._on_session = on_query_over, on_session
 
@@ -44,6 +46,10 @@ class GuardedObserver:
     def session_made(self, session: Java, origin: Java) -> None:
         """A session was made from another one."""
         self._guard.run("a new session", lambda: self._on_session(session, origin))
+
+    def setting_changed(self, conf: Java, name: str) -> None:
+        """A setting of a session was set or removed."""
+        self._guard.run("a setting", lambda: self._settings.set_by_python(conf, name))
 
     def frame_checkpointed(self, frame: Any, result: Any) -> None:
         """A frame was checkpointed."""

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from pyspark import RDD
 from pyspark.sql import SparkSession
+from pyspark.sql.conf import RuntimeConfig
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -45,6 +46,9 @@ class Observer(Protocol):
     def session_made(self, session: Java, origin: Java) -> None:
         """A session was made from another one."""
 
+    def setting_changed(self, conf: Java, name: str) -> None:
+        """A setting of a session was set or removed."""
+
     def frame_checkpointed(self, frame: Any, result: Any) -> None:
         """A frame was checkpointed."""
 
@@ -77,6 +81,8 @@ class PythonApi:
         self._wrap(StreamingQuery, "awaitTermination", self._awaiting)
         self._wrap(SparkSession, "newSession", self._new_session)
         self._wrap(SparkSession, "createDataFrame", self._creating)
+        self._wrap(RuntimeConfig, "set", self._setting)
+        self._wrap(RuntimeConfig, "unset", self._setting)
         self._wrap(frame, "checkpoint", self._checkpointing)
         self._wrap(frame, "localCheckpoint", self._checkpointing)
         self._wrap(frame, "toPandas", self._to_pandas)
@@ -134,6 +140,14 @@ class PythonApi:
             return made
 
         return new_session
+
+    def _setting(self, original: _Function) -> _Function:
+        @wraps(original)
+        def change(conf: Any, key: str, *arguments: Any, **more: Any) -> None:
+            original(conf, key, *arguments, **more)
+            self._observer.setting_changed(conf._jconf, key)
+
+        return change
 
     def _creating(self, original: _Function) -> _Function:
         @wraps(original)

@@ -28,6 +28,7 @@ from headwater.capture.spark.commits import Commits
 from headwater.capture.spark.described import Described
 from headwater.capture.spark.extract import Extractor
 from headwater.capture.spark.jvm import Java, call, class_name, option
+from headwater.capture.spark.sessions import SessionSettings
 from headwater.capture.spark.snapshots import Snapshot, Snapshots
 from headwater.capture.worker import Worker
 
@@ -100,9 +101,10 @@ class Streams:
         planner: Worker,
         parent: RunName,
         restarts: Restarts,
+        settings: SessionSettings,
         client_of: Callable[[Java], RunName | None] = lambda _: None,
     ) -> None:
-        self._restarts, self._client_of = restarts, client_of
+        self._restarts, self._client_of, self._settings = restarts, client_of, settings
         self._guard = Guard()
         self._runs, self._extractor, self._parent = runs, extractor, parent
         self._planner = planner
@@ -120,12 +122,10 @@ class Streams:
         run = self._continued(query_id)
         if run is None:
             run = RunName(run_id, JobName(parent.job.namespace, str(name)))
-            self._runs.start(
-                run,
-                facets.job_type("STREAMING", "QUERY", emission="PERIODIC"),
-                parent=parent,
-                more={"headwater_query": self._restarts.facet(query_id, run_id)},
-            )
+            more = self._settings.facet(call(query, "sparkSession"))
+            more["headwater_query"] = self._restarts.facet(query_id, run_id)
+            kind = facets.job_type("STREAMING", "QUERY", emission="PERIODIC")
+            self._runs.start(run, kind, parent=parent, more=more)
         stream = self._streams[run_id] = Stream(run, query)
         self._planner.do("a streaming plan", lambda: self._describe(stream))
 

@@ -10,8 +10,10 @@ import msgspec
 
 from headwater.api.records import VersionRead, Write
 from headwater.api.runs import Offsets
-from headwater.openlineage.facets import CommitProgress, ProgressFacet
+from headwater.openlineage.facets import CommitProgress, ProgressFacet, read_leniently
 from headwater.openlineage.names import DatasetName, JobName
+from headwater.openlineage.sessions import SESSION
+from headwater.server.lineage.facets import FacetBook, run_facets
 from headwater.server.lineage.jobs import job_names
 from headwater.server.lineage.makers import MadeBy, made_by, told_by_next
 from headwater.server.lineage.read_versions import versions_told
@@ -148,6 +150,7 @@ class _Walk:
                 [_read(names[root], version) for root, version in inputs],
                 reason is None,
                 reason,
+                settings=self._settings(run),
             )
         )
         for root, version in inputs:
@@ -164,6 +167,14 @@ class _Walk:
             (root, versions_told(self._view, root, INPUT, [run.id]).get(run.id)) for (root,) in rows
         )
         return [*told]
+
+    def _settings(self, run: RunRow) -> dict[str, str]:
+        stamp = run.facets.get(SESSION)
+        if stamp is None:
+            return {}
+        wanted = run_facets({SESSION: stamp})
+        facet = read_leniently(FacetBook(self._view, [wanted]).get(wanted), SESSION)
+        return facet.constant() if facet is not None else {}
 
     def _run(self, number: int) -> RunRow:
         return RunRow.of(self._view.session.all("SELECT * FROM run WHERE id = ?", number)[0])
