@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,14 @@ def topic_has_new_field(platform: Platform) -> bool:
     return "currency" in {field["name"] for field in topic["fields"]}
 
 
+def table_is_a_minute_old(platform: Platform) -> bool:
+    table = ask(platform, "namespaces/s3%3A%2F%2Fwarehouse/datasets/supplier_stats")
+    created = table.get("createdAt")
+    if created is None:
+        return False
+    return datetime.now(UTC) - datetime.fromisoformat(created) > timedelta(minutes=1, seconds=2)
+
+
 def worker_is_back(platform: Platform) -> bool:
     worker = platform.service("worker")
     back = worker.get("status") == "healthy" and worker.get("restarts") == 1
@@ -100,6 +109,7 @@ def worker_is_back(platform: Platform) -> bool:
 CONDITIONS: dict[str, Callable[[Platform], bool]] = {
     "the sinks have reported their outputs": outputs_are_known,
     "there are orders in the table": table_has_orders,
+    "the table of the daily job is over a minute old": table_is_a_minute_old,
     "the worker runs again": worker_is_back,
     "the readers have failed": lambda it: states(it, *READERS) == {"FAILED"},
     "the readers run again": lambda it: states(it, *READERS) == {"RUNNING"},
