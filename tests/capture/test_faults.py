@@ -6,9 +6,10 @@ import pytest
 from py4j.protocol import Py4JError, get_return_value
 
 from headwater.capture.connect.queries import Queries, Query
-from headwater.capture.events import Event, JobName, RunName
-from headwater.capture.guard import jvm_is_gone
+from headwater.capture.events import Event, RunName
+from headwater.capture.fault_barrier import jvm_is_gone
 from headwater.capture.runs import Runs
+from headwater.openlineage.names import JobName
 
 
 class Outlet:

@@ -18,24 +18,26 @@ from hypothesis import strategies as st
 
 from capture.receiver import Receiver
 from headwater.capture.emitter import Emitter
-from headwater.capture.events import Event, JobName, Moment, RunName, run_event
+from headwater.capture.events import Event, RunName, run_event
 from headwater.capture.folders import is_own
 from headwater.capture.restarts import Restarts
 from headwater.capture.settings import Settings, read_settings
 from headwater.capture.spool import Spool, abandoned, open_spool
+from headwater.openlineage.lifecycle import EventType
+from headwater.openlineage.names import JobName
 
 _NOBODY = 65_534
 
 
-def event(number: int, run: int = 0, moment: Moment = Moment.START, size: int = 0) -> Event:
+def event(number: int, run: int = 0, moment: EventType = EventType.START, size: int = 0) -> Event:
     name = RunName(f"{run:08x}-0000-7000-8000-000000000000", JobName("test", f"job {run}"))
-    datasets = [{"namespace": "n", "name": "d"}] if moment is Moment.RUNNING else []
+    datasets = [{"namespace": "n", "name": "d"}] if moment is EventType.RUNNING else []
     facets = {"n": {"number": number, "padding": "x" * size}}
     return run_event(moment, name, run_facets=facets, inputs=datasets)
 
 
 def heartbeat(number: int, run: int = 0) -> Event:
-    return {**event(number, run, Moment.RUNNING), "inputs": []}
+    return {**event(number, run, EventType.RUNNING), "inputs": []}
 
 
 def number_of(told: dict[str, Any]) -> int:
@@ -60,7 +62,7 @@ def emitting(url: str, folder: str | Path, **more: float) -> Iterator[Emitter]:
 
 
 _events = st.lists(
-    st.tuples(st.integers(0, 3), st.sampled_from([*Moment, None]), st.integers(0, 700)),
+    st.tuples(st.integers(0, 3), st.sampled_from([*EventType, None]), st.integers(0, 700)),
     max_size=40,
 )
 
@@ -68,7 +70,7 @@ _events = st.lists(
 @settings(max_examples=100, deadline=None)
 @given(_events, st.booleans())
 def test_a_spool_never_holds_more_than_its_limit(
-    told: list[tuple[int, Moment | None, int]], in_memory: bool
+    told: list[tuple[int, EventType | None, int]], in_memory: bool
 ) -> None:
     limit = 5_000
     with tempfile.TemporaryDirectory() as base:
@@ -87,7 +89,7 @@ def test_a_spool_never_holds_more_than_its_limit(
 def test_the_ends_of_runs_are_dropped_last() -> None:
     spool = Spool(None, 20_000)
     for run in range(12):
-        for moment in (Moment.START, Moment.RUNNING, Moment.COMPLETE):
+        for moment in (EventType.START, EventType.RUNNING, EventType.COMPLETE):
             spool.put(event(run, run, moment, 600))
     kept = drain(spool)
     assert {one["eventType"] for one in kept if number_of(one) < 6} == {"COMPLETE"}
@@ -213,7 +215,7 @@ def test_a_full_disk_loses_heartbeats_only(tmp_path: Path, receiver: Receiver) -
         "    resource.setrlimit(resource.RLIMIT_FSIZE, (10, most))\n"
         "    emitter.emit(event(0))\n"
         "    emitter.emit(heartbeat(1))\n"
-        "    emitter.emit(event(2, moment=Moment.ABORT))\n"
+        "    emitter.emit(event(2, moment=EventType.ABORT))\n"
         "    assert emitter.dropped == 1\n"
         "    assert emitter.flush(60)\n"
     )

@@ -4,7 +4,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
-from headwater.capture.guard import Guard
+from headwater.capture.fault_barrier import FaultBarrier
 from headwater.capture.settings import PREFIX, read_settings
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _attached: dict[int, "Capture | ConnectCapture"] = {}
 _lock = threading.Lock()
-_guard = Guard()
+_barrier = FaultBarrier()
 
 
 class Detached:
@@ -48,7 +48,7 @@ def attach_to(
     if server is not None:
         capture = attach_to(server.spark, arguments)
         if hasattr(capture, "listen_in"):
-            _guard.run("a session of Spark Connect", lambda: capture.listen_in(server.session))
+            _barrier.run("a session of Spark Connect", lambda: capture.listen_in(server.session))
         return capture
     key = id(spark.sparkContext) if is_classic else id(spark)
     settings = read_settings(arguments, _conf(spark) if is_classic else {}, os.environ)
@@ -68,7 +68,7 @@ def attach_to(
 
     with _lock:
         if key not in _attached:
-            _guard.run("attaching", observe)
+            _barrier.run("attaching", observe)
         return _attached.get(key) or Detached()
 
 
@@ -76,7 +76,7 @@ def _local_server(spark: "SparkSession") -> "LocalServer | None":
     from headwater.capture.connect.local import local_server  # noqa: PLC0415
 
     found: list[LocalServer | None] = []
-    _guard.run("looking for a local server", lambda: found.append(local_server(spark)))
+    _barrier.run("looking for a local server", lambda: found.append(local_server(spark)))
     return found[0] if found else None
 
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from headwater.capture.guard import Guard
+from headwater.capture.fault_barrier import FaultBarrier
 from headwater.capture.official import with_listener
 
 # Specs of declarative pipelines.
@@ -25,16 +25,16 @@ def observe_sessions() -> None:
 
     builder: Any = SparkSession.Builder
     kind: Any = SparkSession
-    original, initialize, guard = builder.getOrCreate, kind.__init__, Guard()
+    original, initialize, barrier = builder.getOrCreate, kind.__init__, FaultBarrier()
 
     def get_or_create(self: Any) -> SparkSession:
         session: SparkSession = original(self)
-        guard.run("attaching to a session", lambda: attach(session))
+        barrier.run("attaching to a session", lambda: attach(session))
         return session
 
     def init(self: Any, *arguments: Any, **more: Any) -> None:
         initialize(self, *arguments, **more)
-        guard.run("attaching to a session", lambda: attach(self))
+        barrier.run("attaching to a session", lambda: attach(self))
 
     builder.getOrCreate = get_or_create
     kind.__init__ = init
@@ -83,9 +83,9 @@ def main() -> None:
     """`python -m headwater.capture.bootstrap app.py …`, or a pipeline's spec"""
     jar = os.environ.get("HEADWATER_OFFICIAL_JAR")
     if jar:
-        Guard().run("installing OpenLineage's listener", lambda: install_official(jar))
+        FaultBarrier().run("installing OpenLineage's listener", lambda: install_official(jar))
     else:
-        Guard().run("observing sessions", observe_sessions)
+        FaultBarrier().run("observing sessions", observe_sessions)
     run = run_pipeline if Path(sys.argv[1]).suffix in SPECS else run_application
     run(sys.argv[1], sys.argv[2:])
 

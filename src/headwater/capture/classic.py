@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.capture import facets
+from headwater.capture.child_jobs import ChildJobs
 from headwater.capture.connect.clients import SERVERS, Clients
 from headwater.capture.datasets.registries import Registries
 from headwater.capture.datasets.registry import Registry
 from headwater.capture.datasets.trimming import enabled_trimmers
 from headwater.capture.driver import SIGNAL_SECONDS, Driver
 from headwater.capture.endings import Endings
-from headwater.capture.events import JobName, Moment, RunName, snake
-from headwater.capture.guard import Guard
+from headwater.capture.events import RunName, snake
+from headwater.capture.fault_barrier import FaultBarrier
 from headwater.capture.jvm.listeners import (
     load,
     register,
     register_for_checkpoints,
     seen_by_listeners,
 )
-from headwater.capture.parts import Parts
 from headwater.capture.plan.reader import Ids
 from headwater.capture.restarts import Restarts
 from headwater.capture.settings import Settings
@@ -42,6 +42,8 @@ from headwater.capture.spark.seen import Seen
 from headwater.capture.spark.sessions import SessionSettings
 from headwater.capture.spark.streams import Streams
 from headwater.capture.worker import Worker
+from headwater.openlineage.lifecycle import EventType
+from headwater.openlineage.names import JobName
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,7 +72,7 @@ class Capture:
     ) -> None:
         self._settings, self._ended = settings, ended
         self._jvm_is_driver = bool(main_class)  # which runs the application's main class
-        self._guard = Guard()
+        self._barrier = FaultBarrier()
         self._finished = threading.Lock()
         self._ready = threading.Event()
         session: Any = spark._jsparkSession
@@ -92,11 +94,11 @@ class Capture:
             self._handing_over,
         )
         # Threads that last: each thread that talks to the JVM costs a connection for good.
-        self._worker = Worker(self._guard, "headwater-capture", self._tick)
-        self._planner = Worker(self._guard, "headwater-plans")
-        self._pulse = Worker(self._guard, "headwater-heartbeats", self._beat)
+        self._worker = Worker(self._barrier, "headwater-capture", self._tick)
+        self._planner = Worker(self._barrier, "headwater-plans")
+        self._pulse = Worker(self._barrier, "headwater-heartbeats", self._beat)
         restarts = Restarts(Path(settings.spool_dir).with_name("queries"))
-        self._parts = Parts(spark, self._runs, application)
+        self._child_jobs = ChildJobs(spark, self._runs, application)
         self._clients: Clients | None = None
         if main_class.startswith(SERVERS):
             self._clients = Clients.of_server(
@@ -120,7 +122,7 @@ class Capture:
         )
         self._saves = RddSaves(self._runs, extractor, self._worker, application)
         observer = GuardedObserver(
-            self._guard,
+            self._barrier,
             self._streams,
             handovers,
             self._saves,
@@ -147,7 +149,7 @@ class Capture:
 
     def detach(self) -> None:
         """Stop observing; runs that are under way are reported as ABORT."""
-        self._finish(Moment.COMPLETE, "capture was detached")
+        self._finish(EventType.COMPLETE, "capture was detached")
 
     def fail(self, error: BaseException) -> None:
         """Note the error that ends the application; it is reported when the application ends."""
@@ -184,14 +186,14 @@ class Capture:
         return self._client_of(call(query, "sparkSession")) if self._clients is not None else None
 
     def _parent_of(self, session: Java) -> RunName:
-        return self._client_of(session) or self._parts.parent_of(session)
+        return self._client_of(session) or self._child_jobs.parent_of(session)
 
     def _watch(self, queue: Java) -> None:
         self._seen = Seen(
             self._jvm,
             self._java_context,
             queue,
-            self._guard,
+            self._barrier,
             self._take_action,
             self._observer.query_started,
             self._saves,
@@ -200,7 +202,7 @@ class Capture:
 
     def part(self, name: str) -> AbstractContextManager["SparkSession"]:
         """A session whose batch actions are told as those of a job inside this application."""
-        return self._parts.open(name, self._settle)
+        return self._child_jobs.open(name, self._settle)
 
     def could_not_start(self, name: str, error: BaseException) -> None:
         """Report a streaming job that failed before its query existed."""
@@ -212,9 +214,9 @@ class Capture:
             self._runs.start(run, kind, parent=self._driver.run)
             self._runs.fail(run.run_id, error)
 
-        self._guard.run("a query that could not start", report)
+        self._barrier.run("a query that could not start", report)
 
-    def _finish(self, moment: Moment, reason: str, *, settle: bool = True) -> None:
+    def _finish(self, event_type: EventType, reason: str, *, settle: bool = True) -> None:
         if not self._finished.acquire(blocking=False):
             return
         self._notice_dead_jvm()
@@ -222,7 +224,7 @@ class Capture:
             # The last actions may still be on their way from Spark's listener bus.
             self._settle()
         self._driver.abort_children(reason)
-        self._driver.end(moment, reason)
+        self._driver.end(event_type, reason)
         self._worker.close()
         self._planner.close()
         self._pulse.close()
@@ -239,7 +241,7 @@ class Capture:
 
     def _session_made(self, session: Java, origin: Java) -> None:
         self._hooks.listen(session)
-        self._parts.session_made(session, origin)
+        self._child_jobs.session_made(session, origin)
 
     def _look(self) -> None:
         """See which queries are over; what Spark has told of their writes goes before that."""
@@ -285,10 +287,10 @@ class Capture:
         self._notice_dead_jvm()
         # The JVM outlives a context: what runs in it may be the next one's.
         if self._hooks.is_installed and self._hooks.jvm_exit_code() is None:
-            self._guard.run("a look", self._look)
-            self._guard.run("writes under way", self._batches.poll)
+            self._barrier.run("a look", self._look)
+            self._barrier.run("writes under way", self._batches.poll)
             if self._clients is not None:
-                self._guard.run("clients", self._clients.poll)
+                self._barrier.run("clients", self._clients.poll)
         if self._registries and self._registry_is_due():
             self._streams.refresh()
 
@@ -312,13 +314,13 @@ class Capture:
             self._application_exited(code)
             return
         # A notebook's kernel that is shut down takes its JVM along by SIGTERM.
-        moment = Moment.ABORT if code in _ENDED_BY_SOMEONE else Moment.FAIL
+        event_type = EventType.ABORT if code in _ENDED_BY_SOMEONE else EventType.FAIL
         reason = f"the driver's JVM ended with code {code}"
         for run in self._runs.living():
-            self._runs.end(run.run_id, moment, reason)
+            self._runs.end(run.run_id, event_type, reason)
 
     def _application_exited(self, code: int) -> None:
         """The application has ended its JVM itself, by `System.exit`."""
         self._driver.abort_children("the driver ended while the query was running")
-        moment = Moment.FAIL if code else Moment.COMPLETE
-        self._driver.end(moment, f"the driver's JVM ended with code {code}")
+        event_type = EventType.FAIL if code else EventType.COMPLETE
+        self._driver.end(event_type, f"the driver's JVM ended with code {code}")

@@ -7,10 +7,12 @@ from typing import Protocol
 
 from headwater.capture import facets
 from headwater.capture.emitter import Emitter
-from headwater.capture.events import JobName, Moment, RunName
+from headwater.capture.events import RunName
 from headwater.capture.runs import Runs
 from headwater.capture.settings import Settings
 from headwater.errors import ApplicationFailed
+from headwater.openlineage.lifecycle import EventType
+from headwater.openlineage.names import JobName
 
 # A signal that the driver outlives by this much did not end it.
 SIGNAL_SECONDS = 30.0
@@ -19,7 +21,7 @@ SIGNAL_SECONDS = 30.0
 class Finish(Protocol):
     """What is called once, when the driver ends; in a signal's handler nothing can settle."""
 
-    def __call__(self, moment: Moment, reason: str, *, settle: bool = True) -> None:
+    def __call__(self, event_type: EventType, reason: str, *, settle: bool = True) -> None:
         """End everything."""
 
 
@@ -60,30 +62,33 @@ class Driver:
             return  # a forked child ends, not the driver
         if time.monotonic() - self._signalled_at > SIGNAL_SECONDS:
             self._signal = None
-        moment, reason = Moment.COMPLETE, "the driver ended while the query was running"
+        event_type, reason = EventType.COMPLETE, "the driver ended while the query was running"
         if self._signal or isinstance(self._error, KeyboardInterrupt):
             # A call into Spark that a signal interrupts may raise anything.
-            moment, reason = Moment.ABORT, f"the driver was ended by {self._signal or 'SIGINT'}"
+            event_type, reason = (
+                EventType.ABORT,
+                f"the driver was ended by {self._signal or 'SIGINT'}",
+            )
         elif self._error is not None:
-            moment = Moment.FAIL
-        self._finish(moment, reason, settle=not in_handler)
+            event_type = EventType.FAIL
+        self._finish(event_type, reason, settle=not in_handler)
 
     def abort_children(self, reason: str) -> None:
         """End the runs below the driver's own."""
         for run in self.runs.living():
             if run != self.run:
-                self.runs.end(run.run_id, Moment.ABORT, reason)
+                self.runs.end(run.run_id, EventType.ABORT, reason)
 
-    def end(self, moment: Moment, reason: str) -> None:
+    def end(self, event_type: EventType, reason: str) -> None:
         """End the driver's own run; how a signal ends it is decided before."""
         error, run_id = self._error, self.run.run_id
-        if moment is Moment.FAIL and isinstance(error, ApplicationFailed):
-            self.runs.end(run_id, moment, error.message, error.trace, is_known=True)
-        elif moment is Moment.FAIL and error is not None:
+        if event_type is EventType.FAIL and isinstance(error, ApplicationFailed):
+            self.runs.end(run_id, event_type, error.message, error.trace, is_known=True)
+        elif event_type is EventType.FAIL and error is not None:
             self.runs.fail(run_id, error, is_known=True)
         else:
-            why = None if moment is Moment.COMPLETE else reason
-            self.runs.end(run_id, moment, why, is_known=True)
+            why = None if event_type is EventType.COMPLETE else reason
+            self.runs.end(run_id, event_type, why, is_known=True)
 
     def _start(self) -> None:
         settings, above = self.settings, None

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from headwater.capture.events import Event
-from headwater.capture.guard import Guard
+from headwater.capture.fault_barrier import FaultBarrier
 from headwater.capture.refused import RefusedEvents
 from headwater.capture.settings import Settings
 from headwater.capture.spool import Spool, abandoned, open_spool
@@ -60,7 +60,7 @@ class Emitter:
 
     def __init__(self, settings: Settings, client: Client | None = None) -> None:
         self._settings = settings
-        self._guard = Guard()
+        self._barrier = FaultBarrier()
         self._client = client
         self._masker = Masker()
         self._name = uuid.uuid4().hex
@@ -93,7 +93,7 @@ class Emitter:
 
     def emit(self, event: Event) -> None:
         """Add an event; never waits for the backend, and never raises."""
-        self._guard.run("an event", lambda: self._add(event))
+        self._barrier.run("an event", lambda: self._add(event))
         with self._wake:
             self._wake.notify()
 
@@ -132,7 +132,7 @@ class Emitter:
             log.warning("headwater: %s cannot be used, events wait in memory: %s", base, error)
             return
         self._refused = RefusedEvents(base / "refused")
-        self._guard.run(
+        self._barrier.run(
             "the spools of others",
             lambda: self._inherited.extend(abandoned(base, self._name, limit)),
         )
@@ -150,7 +150,7 @@ class Emitter:
                 )
 
     def _run(self) -> None:
-        error = self._guard.attempt(self._connect)
+        error = self._barrier.attempt(self._connect)
         if error is not None:
             self._complain(f"OpenLineage cannot be configured, events wait on disk: {error}")
         pause = _FIRST_PAUSE
@@ -225,13 +225,13 @@ class Emitter:
 
     def _set_aside(self, waiting: _Waiting, reason: str) -> None:
         name = f"{self._name}-{self._refused.count:06d}"
-        self._guard.run("a refused event", lambda: self._refused.add(name, waiting.event, reason))
+        self._barrier.run("a refused event", lambda: self._refused.add(name, waiting.event, reason))
 
     def _deliver(self, event: Event) -> tuple[Outcome, str]:
         client = self._client
         if client is None:
             return Outcome.FAILED, "OpenLineage is not configured"
-        error = self._guard.attempt(lambda: client.emit(event))
+        error = self._barrier.attempt(lambda: client.emit(event))
         if error is None:
             self.sent += 1
             if self._failing:

@@ -3,39 +3,18 @@
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
 
+from headwater.openlineage.lifecycle import EventType
+from headwater.openlineage.names import JobName
 from headwater.version import __version__
 
 PRODUCER = f"urn:headwater:capture:{__version__}"
 
 Facets = Mapping[str, Any]
 Event = dict[str, Any]
-
-
-class Moment(StrEnum):
-    """A run's event types."""
-
-    START = "START"
-    RUNNING = "RUNNING"
-    COMPLETE = "COMPLETE"
-    FAIL = "FAIL"
-    ABORT = "ABORT"
-
-    @property
-    def terminal(self) -> bool:
-        """Whether nothing follows."""
-        return self in (Moment.COMPLETE, Moment.FAIL, Moment.ABORT)
-
-
-class JobName(Struct, frozen=True):
-    """A job, by its namespace and name."""
-
-    namespace: str
-    name: str
 
 
 class RunName(Struct, frozen=True):
@@ -46,7 +25,7 @@ class RunName(Struct, frozen=True):
 
 
 def run_event(
-    moment: Moment,
+    event_type: EventType,
     run: RunName,
     *,
     at: datetime | None = None,
@@ -57,7 +36,7 @@ def run_event(
 ) -> Event:
     """One event about a run."""
     return {
-        "eventType": moment.value,
+        "eventType": event_type.value,
         "eventTime": (at or datetime.now(UTC)).isoformat(timespec="microseconds"),
         "producer": PRODUCER,
         "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
@@ -74,7 +53,7 @@ def run_event(
 
 def is_heartbeat(event: Event) -> bool:
     """Whether an event may be lost: it only says that a run goes on."""
-    return event["eventType"] == Moment.RUNNING and not event["inputs"] and not event["outputs"]
+    return event["eventType"] == EventType.RUNNING and not event["inputs"] and not event["outputs"]
 
 
 def snake(name: str) -> str:

@@ -14,10 +14,11 @@ from functools import partial
 from typing import Any, Protocol
 
 from headwater.capture import facets
-from headwater.capture.events import Event, Moment, RunName, run_event
+from headwater.capture.events import Event, RunName, run_event
 from headwater.capture.facets import Written
-from headwater.capture.guard import Guard
+from headwater.capture.fault_barrier import FaultBarrier
 from headwater.capture.progress import Commit, Progress
+from headwater.openlineage.lifecycle import ENDINGS, EventType
 
 # Ids of ended runs that are kept, so that a late word on one of them starts nothing.
 _REMEMBERED = 10_000
@@ -58,7 +59,7 @@ class Runs:
         self._runs: dict[str, Run] = {}
         self._ended: dict[str, None] = {}
         self._interrupted_until = 0.0
-        self._guard = Guard()
+        self._barrier = FaultBarrier()
         self._lock = threading.RLock()
 
     def start(
@@ -77,7 +78,7 @@ class Runs:
             above = {"parent": facets.parent(parent)} if parent is not None else {}
             found = {**above, "processing_engine": self._engine, **(more or {})}
             run = self._runs[name.run_id] = Run(name, {"jobType": kind}, found)
-            self._send(run, Moment.START, at=at)
+            self._send(run, EventType.START, at=at)
 
     def describe(
         self,
@@ -97,7 +98,7 @@ class Runs:
             run.outputs.update({_key(d): d for d in outputs})
             run.run_facets.update(more or {})
             if tell and run.told != (run.inputs, run.outputs):
-                self._send(run, Moment.RUNNING, datasets=True)
+                self._send(run, EventType.RUNNING, datasets=True)
 
     def progressed(
         self,
@@ -139,7 +140,7 @@ class Runs:
         with self._lock:
             for run in [*self._runs.values()]:
                 if now - run.last_sent >= self._heartbeat:
-                    self._guard.run("a heartbeat", partial(self._send, run, Moment.RUNNING))
+                    self._barrier.run("a heartbeat", partial(self._send, run, EventType.RUNNING))
 
     def interrupted(self, seconds: float) -> None:
         """A signal asks the driver to end: what fails within `seconds` is aborted by it."""
@@ -148,7 +149,7 @@ class Runs:
     def end(
         self,
         run_id: str,
-        moment: Moment,
+        event_type: EventType,
         reason: str | None = None,
         stack: str | None = None,
         *,
@@ -166,18 +167,18 @@ class Runs:
             while len(self._ended) > _REMEMBERED:
                 self._ended.pop(next(iter(self._ended)))
             is_interrupted = time.monotonic() < self._interrupted_until and not is_known
-            if moment is Moment.FAIL and is_interrupted:
-                moment = Moment.ABORT  # Spark cancels what runs, which looks like a failure
+            if event_type is EventType.FAIL and is_interrupted:
+                event_type = EventType.ABORT  # Spark cancels what runs, which looks like a failure
             extra = {"errorMessage": facets.error_message(reason, stack)} if reason else {}
             # A backend may take the last event's datasets for the run's: say them again.
-            self._send(run, moment, extra, datasets=True)
+            self._send(run, event_type, extra, datasets=True)
             return True
 
     def fail(self, run_id: str, error: BaseException, *, is_known: bool = False) -> None:
         """A run ends by an error in Python."""
         text = f"{type(error).__name__}: {error}".partition("\n\n")[0]
         stack = "".join(traceback.format_exception(error))[:8_000]
-        self.end(run_id, Moment.FAIL, text[:2_000], stack, is_known=is_known)
+        self.end(run_id, EventType.FAIL, text[:2_000], stack, is_known=is_known)
 
     def living(self) -> list[RunName]:
         """The runs that have not ended, oldest first."""
@@ -187,18 +188,18 @@ class Runs:
     def _send(
         self,
         run: Run,
-        moment: Moment,
+        event_type: EventType,
         extra: Mapping[str, Any] | None = None,
         *,
         at: datetime | None = None,
         datasets: bool = False,
     ) -> None:
         found = {**run.run_facets, **(extra or {})}
-        self._guard.run("a query's progress", lambda: found.update(_progress(run)))
-        if not moment.terminal:
+        self._barrier.run("a query's progress", lambda: found.update(_progress(run)))
+        if event_type not in ENDINGS:
             found["headwater_lease"] = facets.lease(self._lease)
         event = run_event(
-            moment,
+            event_type,
             run.name,
             at=at or datetime.now(UTC),
             run_facets=found,

@@ -16,8 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from headwater.capture.events import Event, Moment, is_heartbeat
+from headwater.capture.events import Event, is_heartbeat
 from headwater.capture.folders import is_own, make_private, write_private
+from headwater.openlineage.lifecycle import ENDINGS
 
 _HEARTBEAT, _LASTING, _TERMINAL = "h", "e", "t"
 _NAME = re.compile(r"(\d{12})-([het])(?:-([0-9a-f]{8}))?\.json")
@@ -44,7 +45,7 @@ class Spool:
     def __init__(self, folder: Path | None, limit_bytes: int) -> None:
         self.folder, self._limit = folder, limit_bytes
         self._lock_file = _opened(folder) if folder is not None else None
-        self._guard = threading.Lock()
+        self._lock = threading.Lock()
         self._entries: dict[int, _Entry] = {}
         self._heartbeats: dict[int, None] = {}
         self._superseded: dict[int, None] = {}  # told again by the end of their run, which waits
@@ -62,7 +63,7 @@ class Spool:
         """
         data = json.dumps(event, separators=(",", ":")).encode()
         entry = _Entry(_kind(event), str(event["run"]["runId"]).replace("-", "")[:8], len(data))
-        with self._guard:
+        with self._lock:
             number = self._next
             failure = None
             if len(data) > self._limit:
@@ -84,7 +85,7 @@ class Spool:
 
     def oldest(self) -> tuple[int, Event] | None:
         """The event to deliver next, with its number."""
-        with self._guard:
+        with self._lock:
             while self._entries:
                 number = next(iter(self._entries))
                 event = _read(self._entries[number])
@@ -98,7 +99,7 @@ class Spool:
 
         With it comes whether it is of another run.
         """
-        with self._guard:
+        with self._lock:
             head = self._entries.get(number)
             behind = [one for one in self._entries if one != number]
             run = head.run if head is not None else ""
@@ -111,12 +112,12 @@ class Spool:
 
     def done(self, number: int) -> None:
         """Remove an event that was delivered."""
-        with self._guard:
+        with self._lock:
             self._forget(number)
 
     def shrink(self, limit_bytes: int) -> None:
         """Drop the oldest events beyond a size."""
-        with self._guard:
+        with self._lock:
             self._make_room(limit_bytes)
 
     def __len__(self) -> int:
@@ -124,7 +125,7 @@ class Spool:
 
     def close(self) -> None:
         """Leave the folder to whoever comes next, or remove it if nothing waits."""
-        with self._guard:
+        with self._lock:
             if self.folder is None or self._lock_file is None:
                 return
             for number, entry in self._entries.items():
@@ -243,7 +244,7 @@ def _folders(base: Path, own: str) -> Iterator[Path]:
 def _kind(event: Event) -> str:
     if is_heartbeat(event):
         return _HEARTBEAT
-    return _TERMINAL if Moment(event["eventType"]).terminal else _LASTING
+    return _TERMINAL if event["eventType"] in ENDINGS else _LASTING
 
 
 def _read(entry: _Entry) -> Event | None:

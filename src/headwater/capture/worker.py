@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from headwater.capture.guard import Guard
+from headwater.capture.fault_barrier import FaultBarrier
 
 _TICK = 0.5
 
@@ -13,8 +13,8 @@ _TICK = 0.5
 class Worker:
     """Runs tasks one after the other, and a tick in between."""
 
-    def __init__(self, guard: Guard, name: str, tick: Callable[[], object] = bool) -> None:
-        self._guard, self._tick = guard, tick
+    def __init__(self, barrier: FaultBarrier, name: str, tick: Callable[[], object] = bool) -> None:
+        self._barrier, self._tick = barrier, tick
         self._tasks: queue.SimpleQueue[tuple[str, Callable[[], object]]] = queue.SimpleQueue()
         self._open = 0
         self._lock = threading.Lock()
@@ -46,8 +46,8 @@ class Worker:
                 what, task = self._tasks.get(timeout=max(0.0, due - time.monotonic()))
             except queue.Empty:
                 due = time.monotonic() + _TICK
-                self._guard.run("a tick", self._tick)
+                self._barrier.run("a tick", self._tick)
                 continue
-            self._guard.run(what, task)
+            self._barrier.run(what, task)
             with self._lock:
                 self._open -= 1

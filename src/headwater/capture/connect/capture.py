@@ -21,11 +21,13 @@ from headwater.capture.connect.queries import Queries, Query
 from headwater.capture.datasets.trimming import enabled_trimmers
 from headwater.capture.driver import Driver
 from headwater.capture.endings import Endings
-from headwater.capture.events import JobName, Moment, RunName, snake, tail
-from headwater.capture.guard import Guard
+from headwater.capture.events import RunName, snake, tail
+from headwater.capture.fault_barrier import FaultBarrier
 from headwater.capture.restarts import Restarts
 from headwater.capture.settings import Settings
 from headwater.capture.worker import Worker
+from headwater.openlineage.lifecycle import EventType
+from headwater.openlineage.names import JobName
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,14 +53,14 @@ class ConnectCapture:
         self._spark = cast("Any", spark)
         self._settings, self._ended = settings, ended
         self._trimmers = enabled_trimmers(settings.disabled_trimmers)
-        self._guard = Guard()
+        self._barrier = FaultBarrier()
         self._finished = threading.Lock()
         name = snake(Path(sys.argv[0]).stem) or "spark"
         self._driver = Driver(settings, name, str(spark.version), self._finish)
         self._runs = self._driver.runs
         self._queries = Queries(self._runs, settings.heartbeat_seconds)
         self._restarts = Restarts(Path(settings.spool_dir).with_name("queries"))
-        self._worker = Worker(self._guard, "headwater-connect", self._tick)
+        self._worker = Worker(self._barrier, "headwater-connect", self._tick)
         client = self._spark.client
         self._execute, self._stop = client.execute_command, self._spark.stop
         client.execute_command, self._spark.stop = self._executing, self._stopping
@@ -66,7 +68,7 @@ class ConnectCapture:
 
     def detach(self) -> None:
         """Stop observing; runs that are under way are reported as ABORT."""
-        self._finish(Moment.COMPLETE, "capture was detached")
+        self._finish(EventType.COMPLETE, "capture was detached")
 
     def _tick(self) -> None:
         self._queries.look()  # while the server does not answer there are no heartbeats
@@ -75,7 +77,7 @@ class ConnectCapture:
     def _executing(self, command: Message, *arguments: Any, **more: Any) -> Any:
         """What stands for the client's `execute_command`."""
         batch: list[RunName] = []
-        self._guard.run("a command", lambda: batch.extend(self._before(command)))
+        self._barrier.run("a command", lambda: batch.extend(self._before(command)))
         try:
             answer = self._execute(command, *arguments, **more)
         except BaseException as error:
@@ -83,10 +85,10 @@ class ConnectCapture:
                 self._runs.fail(run.run_id, error)
             raise
         for run in batch:
-            self._runs.end(run.run_id, Moment.COMPLETE)
+            self._runs.end(run.run_id, EventType.COMPLETE)
         write = stream_of(command)
         if write is not None:
-            self._guard.run(
+            self._barrier.run(
                 "a query's start",
                 lambda: self._started(command, write.trimmed(self._trimmers), answer),
             )
@@ -144,13 +146,13 @@ class ConnectCapture:
         self._worker.do("a last look", self._queries.look_now)
         self._worker.drain(self._settings.flush_seconds)
 
-    def _finish(self, moment: Moment, reason: str, *, settle: bool = True) -> None:
+    def _finish(self, event_type: EventType, reason: str, *, settle: bool = True) -> None:
         if not self._finished.acquire(blocking=False):
             return
         if settle:
             self._settle()
         self._driver.abort_children(reason)
-        self._driver.end(moment, reason)
+        self._driver.end(event_type, reason)
         self._worker.close()
         self._spark.client.__dict__.pop("execute_command", None)
         self._spark.__dict__.pop("stop", None)

@@ -5,9 +5,11 @@ import uuid
 from typing import NamedTuple
 
 from headwater.capture import facets
-from headwater.capture.events import JobName, Moment, RunName, snake
+from headwater.capture.events import RunName, snake
 from headwater.capture.runs import Runs
 from headwater.capture.spark.jvm import Java, call, option, private_field, scala_object
+from headwater.openlineage.lifecycle import EventType
+from headwater.openlineage.names import JobName
 
 # Main classes that are servers of Spark Connect.
 SERVERS = "org.apache.spark.sql.connect.service."
@@ -57,7 +59,7 @@ class Clients:
             if option(self._manager.getIsolatedSessionIfPresent(client.key)) is None:
                 with self._lock:
                     self._clients.pop(identity, None)
-                self._runs.end(client.run.run_id, Moment.COMPLETE)
+                self._runs.end(client.run.run_id, EventType.COMPLETE)
 
     def _begin(self, identity: str, session: Java) -> _Client | None:
         for holder in private_field(self._manager, "sessionStore").values():

@@ -8,10 +8,10 @@ import time
 from functools import partial
 from typing import Any, Protocol
 
-from headwater.capture.events import Moment
-from headwater.capture.guard import Guard
+from headwater.capture.fault_barrier import FaultBarrier
 from headwater.capture.progress import offsets_of, ran
 from headwater.capture.runs import Runs
+from headwater.openlineage.lifecycle import EventType
 
 _EVERY = 1.0  # seconds between two questions whether a query is still active
 
@@ -46,7 +46,7 @@ class Queries:
     def __init__(self, runs: Runs, heartbeat: float) -> None:
         self._runs, self._heartbeat = runs, heartbeat
         self._queries: dict[str, Query] = {}
-        self._guard = Guard()
+        self._barrier = FaultBarrier()
         self._looked_at = 0.0
 
     def add(self, run_id: str, query: Query) -> None:
@@ -75,7 +75,7 @@ class Queries:
         errors = []
         queries = list(self._queries.items())
         for run_id, query in queries:
-            error = self._guard.attempt(partial(self._look_at, run_id, query))
+            error = self._barrier.attempt(partial(self._look_at, run_id, query))
             if error is not None:
                 errors.append(error)
         if errors and len(errors) == len(queries):
@@ -86,7 +86,7 @@ class Queries:
         now = time.monotonic()
         if not is_active or now - query.asked_at >= self._heartbeat:
             query.asked_at = now
-            self._guard.run("a query's progress", partial(self._progress, run_id, query))
+            self._barrier.run("a query's progress", partial(self._progress, run_id, query))
         if not is_active:
             self._end(run_id, query)
             del self._queries[run_id]
@@ -104,8 +104,8 @@ class Queries:
         error = query.handle.exception()
         if error is not None:
             text = str(error)
-            self._runs.end(run_id, Moment.FAIL, text.partition("\n\n")[0][:2_000], text[:8_000])
+            self._runs.end(run_id, EventType.FAIL, text.partition("\n\n")[0][:2_000], text[:8_000])
         elif query.is_bounded and not query.is_stopped:
-            self._runs.end(run_id, Moment.COMPLETE)
+            self._runs.end(run_id, EventType.COMPLETE)
         else:
-            self._runs.end(run_id, Moment.ABORT)
+            self._runs.end(run_id, EventType.ABORT)

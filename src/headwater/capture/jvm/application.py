@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from headwater.capture.attach import attach_to
 from headwater.capture.classic import Capture
-from headwater.capture.guard import Guard
+from headwater.capture.fault_barrier import FaultBarrier
 from headwater.capture.jvm.listeners import install
 from headwater.capture.settings import read_settings
 from headwater.capture.spark.jvm import Java, option, stack_trace
@@ -39,7 +39,7 @@ class Application:
 
     def __init__(self, main_class: str, arguments: list[str]) -> None:
         self._class, self._arguments = main_class, arguments
-        self._guard = Guard()
+        self._barrier = FaultBarrier()
         self._signal: signal.Signals | None = None
         self._error: ApplicationFailed | None = None
         self._is_cut_off = False
@@ -51,14 +51,14 @@ class Application:
 
     def run(self) -> NoReturn:
         """Run the application to its end, and end as it did."""
-        self._guard.run("preparing the JVM", self._prepare)
+        self._barrier.run("preparing the JVM", self._prepare)
         self._handle_signals()
         main = threading.Thread(target=self._call_main, name="main-of-jvm", daemon=True)
         main.start()
         while not self._is_over(main):
-            self._guard.run("looking for sessions", self._look)
+            self._barrier.run("looking for sessions", self._look)
             main.join(_LATER if self._captures or not main.is_alive() else _SOON)
-        self._guard.run("looking for sessions", self._look)
+        self._barrier.run("looking for sessions", self._look)
         code = self._exit_code()
         for capture in self._captures:
             if self._error is not None:
@@ -114,7 +114,7 @@ class Application:
     def _goes_on(self) -> bool:
         """Whether threads of the application go on after its main method; a fault says no."""
         found: list[bool] = []
-        self._guard.run("the JVM's threads", lambda: found.append(_has_user_threads(self._jvm)))
+        self._barrier.run("the JVM's threads", lambda: found.append(_has_user_threads(self._jvm)))
         return any(found)
 
     def _look(self) -> None:
@@ -169,7 +169,7 @@ class Application:
     def settle(self) -> None:
         """Report what has happened so far, while there is a JVM to ask."""
         for capture in [*self._captures]:
-            self._guard.run("a last report", capture.settle)
+            self._barrier.run("a last report", capture.settle)
 
 
 class _ShutdownHook:

@@ -14,8 +14,8 @@ from pyspark.errors import PySparkException
 
 from headwater.capture import facets
 from headwater.capture.datasets.naming import Dataset
-from headwater.capture.events import JobName, Moment, RunName, snake, tail, word
-from headwater.capture.guard import Guard
+from headwater.capture.events import RunName, snake, tail, word
+from headwater.capture.fault_barrier import FaultBarrier
 from headwater.capture.plan.rules.writes import LAZY as WRITES
 from headwater.capture.runs import Runs
 from headwater.capture.spark.described import Described
@@ -34,6 +34,8 @@ from headwater.capture.spark.nodes import WRAPPERS, node_name
 from headwater.capture.spark.offsets import offsets_read
 from headwater.capture.spark.sessions import SessionSettings
 from headwater.capture.spark.written import written
+from headwater.openlineage.lifecycle import EventType
+from headwater.openlineage.names import JobName
 
 # How long the end of a write may be on its way from Spark to its listeners.
 _UNTOLD_SECONDS = 60.0
@@ -62,7 +64,7 @@ class Batches:
         self._runs, self._extractor = runs, extractor
         self._parent_of, self._executions = parent_of, executions
         self._settings = settings
-        self._guard = Guard()
+        self._barrier = FaultBarrier()
         self._recent: deque[tuple[int, frozenset[tuple[str, str]]]] = deque(maxlen=64)
         self._seen: frozenset[int] = frozenset()
         self._asked: set[int] = set()
@@ -143,7 +145,7 @@ class Batches:
                 continue
             if now - self._missing.setdefault(identity, now) > _UNTOLD_SECONDS:
                 del self._under_way[identity]
-                self._runs.end(write.run.run_id, Moment.ABORT, "Spark did not tell how it ended")
+                self._runs.end(write.run.run_id, EventType.ABORT, "Spark did not tell how it ended")
         self._missing = {i: at for i, at in self._missing.items() if i in self._under_way}
 
     def _start(
@@ -169,14 +171,14 @@ class Batches:
         """The end of a write, with what it has left."""
         if error is not None:
             text = message(error)
-            moment = Moment.ABORT if CONTEXT_ENDED in text else Moment.FAIL
-            self._runs.end(run.run_id, moment, text, stack_trace(error))
+            event_type = EventType.ABORT if CONTEXT_ENDED in text else EventType.FAIL
+            self._runs.end(run.run_id, event_type, text, stack_trace(error))
             return
         # It has ended, come what may.
-        self._guard.run(
+        self._barrier.run(
             "what a write left", lambda: self._tell_what_is_left(run, execution, duration_ns)
         )
-        self._runs.end(run.run_id, Moment.COMPLETE)
+        self._runs.end(run.run_id, EventType.COMPLETE)
 
     def _tell_what_is_left(self, run: RunName, execution: Java, duration_ns: int) -> None:
         with contextlib.suppress(Py4JError, PySparkException):

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from headwater.capture.guard import Guard
+from headwater.capture.fault_barrier import FaultBarrier
 from headwater.capture.spark.described import Described
 from headwater.capture.spark.jvm import Java, call, class_name, seq
 from headwater.capture.spark.leaves import ids_of
@@ -105,7 +105,7 @@ class Handovers:
     """The cuts of one application."""
 
     def __init__(self, jvm: Java, *, sees_rdds: bool = True) -> None:
-        self._jvm, self._guard = jvm, Guard()
+        self._jvm, self._barrier = jvm, FaultBarrier()
         # Where frames become RDDs unseen, the files below are not all that they may be made from.
         self._unknown = frozenset() if sees_rdds else _OF_PLANS
         self._same: _Latest[Rows] = _Latest()
@@ -144,7 +144,7 @@ class Handovers:
         """Read the plans before the latest cuts, in order: later ones begin with earlier ones."""
         with self._resolving:
             while self._pending:
-                self._guard.run("a cut plan", partial(_resolve, self._pending.popleft(), read))
+                self._barrier.run("a cut plan", partial(_resolve, self._pending.popleft(), read))
 
     def key(self, leaf: Java) -> str:
         """What stays the same of a leaf that holds rows, whatever its columns are called."""

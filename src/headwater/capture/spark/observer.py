@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from headwater.capture.guard import Guard
+from headwater.capture.fault_barrier import FaultBarrier
 from headwater.capture.spark.handovers import Handovers
 from headwater.capture.spark.jvm import Java
 from headwater.capture.spark.rdds import RddSaves
@@ -16,7 +16,7 @@ class GuardedObserver:
 
     def __init__(
         self,
-        guard: Guard,
+        barrier: FaultBarrier,
         streams: Streams,
         handovers: Handovers,
         saves: RddSaves,
@@ -26,14 +26,14 @@ class GuardedObserver:
         on_query_over: Callable[[str], object],
         on_session: Callable[[Java, Java], object],
     ) -> None:
-        self._guard, self._streams = guard, streams
+        self._barrier, self._streams = barrier, streams
         self._handovers, self._saves, self._settings = handovers, saves, settings
         self._on_cut = on_cut
         self._on_query_over, self._on_session = on_query_over, on_session
 
     def query_started(self, query: Java) -> None:
         """A streaming query has started."""
-        self._guard.run("a query's start", lambda: self._streams.started(query))
+        self._barrier.run("a query's start", lambda: self._streams.started(query))
 
     def query_stopping(self, run_id: str) -> None:
         """Someone stops a query."""
@@ -41,15 +41,15 @@ class GuardedObserver:
 
     def query_over(self, run_id: str) -> None:
         """Someone has waited for a query that is over, or has stopped it."""
-        self._guard.run("a query's end", lambda: self._on_query_over(run_id))
+        self._barrier.run("a query's end", lambda: self._on_query_over(run_id))
 
     def session_made(self, session: Java, origin: Java) -> None:
         """A session was made from another one."""
-        self._guard.run("a new session", lambda: self._on_session(session, origin))
+        self._barrier.run("a new session", lambda: self._on_session(session, origin))
 
     def setting_changed(self, conf: Java, name: str) -> None:
         """A setting of a session was set or removed."""
-        self._guard.run("a setting", lambda: self._settings.set_by_python(conf, name))
+        self._barrier.run("a setting", lambda: self._settings.set_by_python(conf, name))
 
     def frame_checkpointed(self, frame: Any, result: Any) -> None:
         """A frame was checkpointed."""
@@ -69,12 +69,12 @@ class GuardedObserver:
 
     def frame_made(self, data: Any, frame: Any) -> None:
         """A frame was made from data of the driver."""
-        self._guard.run("a frame", lambda: self._handovers.from_pandas(data, frame))
+        self._barrier.run("a frame", lambda: self._handovers.from_pandas(data, frame))
 
     def save_started(self, rdd: Any, method: str, place: str) -> str:
         """An RDD's records are about to be written."""
         run_ids: list[str] = []
-        self._guard.run(
+        self._barrier.run(
             "an RDD's save",
             lambda: run_ids.append(self._saves.started(rdd._jrdd.rdd(), method, place)),
         )
@@ -82,8 +82,8 @@ class GuardedObserver:
 
     def save_ended(self, run_id: str, error: BaseException | None) -> None:
         """They are written, or could not be."""
-        self._guard.run("an RDD's end", lambda: self._saves.ended(run_id, error))
+        self._barrier.run("an RDD's end", lambda: self._saves.ended(run_id, error))
 
     def _cut(self, what: str, note: Callable[[], object]) -> None:
-        if self._guard.run(what, note):
+        if self._barrier.run(what, note):
             self._on_cut()

@@ -4,8 +4,8 @@ import uuid
 from datetime import UTC, datetime
 
 from headwater.capture import facets
-from headwater.capture.events import JobName, Moment, RunName, snake, tail
-from headwater.capture.guard import Guard
+from headwater.capture.events import RunName, snake, tail
+from headwater.capture.fault_barrier import FaultBarrier
 from headwater.capture.runs import Runs
 from headwater.capture.spark.described import Described
 from headwater.capture.spark.extract import Extractor
@@ -20,6 +20,8 @@ from headwater.capture.spark.jvm import (
     stack_trace,
 )
 from headwater.capture.worker import Worker
+from headwater.openlineage.lifecycle import EventType
+from headwater.openlineage.names import JobName
 
 
 class RddSaves:
@@ -29,7 +31,7 @@ class RddSaves:
         self._runs, self._extractor = runs, extractor
         self._worker, self._parent = worker, parent
         self._seen: dict[int, str] = {}
-        self._guard = Guard()
+        self._barrier = FaultBarrier()
 
     def started(self, rdd: Java, method: str, place: str) -> str:
         """A save of a JVM's RDD begins; what it reads is found out beside it."""
@@ -45,7 +47,7 @@ class RddSaves:
 
         def end() -> None:
             if error is None:
-                self._runs.end(run_id, Moment.COMPLETE)
+                self._runs.end(run_id, EventType.COMPLETE)
             else:
                 self._runs.fail(run_id, error)
 
@@ -66,16 +68,16 @@ class RddSaves:
 
     def _end_seen(self, run_id: str, failed: tuple[str, str] | None) -> None:
         if failed is None:
-            self._runs.end(run_id, Moment.COMPLETE)
+            self._runs.end(run_id, EventType.COMPLETE)
         else:
-            moment = Moment.ABORT if CONTEXT_ENDED in failed[0] else Moment.FAIL
-            self._runs.end(run_id, moment, *failed)
+            event_type = EventType.ABORT if CONTEXT_ENDED in failed[0] else EventType.FAIL
+            self._runs.end(run_id, event_type, *failed)
 
     def _begin(self, run: RunName, rdd: Java, place: str, at: datetime) -> None:
         """Report a save; one inside foreachBatch is an output of the streaming query itself."""
         found: list[Described] = []
         if place:
-            self._guard.run("an RDD", lambda: found.append(self._extractor.rdd(rdd, place)))
+            self._barrier.run("an RDD", lambda: found.append(self._extractor.rdd(rdd, place)))
         run_ids = frozenset[str]().union(*(described.runs for described in found))
         if not run_ids:
             job_type = facets.job_type("BATCH", "RDD_JOB")

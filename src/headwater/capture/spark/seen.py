@@ -5,7 +5,7 @@ import time
 import uuid
 from collections.abc import Callable
 
-from headwater.capture.guard import Guard, jvm_is_gone
+from headwater.capture.fault_barrier import FaultBarrier, jvm_is_gone
 from headwater.capture.spark.jvm import Java
 from headwater.capture.spark.listeners import ActionListener
 from headwater.capture.spark.rdds import RddSaves
@@ -23,13 +23,13 @@ class Seen:
         jvm: Java,
         context: Java,
         queue: Java,
-        guard: Guard,
+        barrier: FaultBarrier,
         action: ActionListener,
         query_started: Callable[[Java], object],
         saves: RddSaves,
         checkpointed: Callable[[Java, int], object],
     ) -> None:
-        self._queue, self._guard, self._context = queue, guard, context
+        self._queue, self._barrier, self._context = queue, barrier, context
         self._action, self._query_started, self._saves = action, query_started, saves
         self._milliseconds = jvm.java.util.concurrent.TimeUnit.MILLISECONDS
         self._checkpointed = checkpointed
@@ -42,7 +42,9 @@ class Seen:
         deadline = time.monotonic() + seconds
         name, taken = str(uuid.uuid4()), threading.Event()
         _marks[name] = taken
-        self._guard.attempt(lambda: self._queue.offer(name, int(seconds * 1e3), self._milliseconds))
+        self._barrier.attempt(
+            lambda: self._queue.offer(name, int(seconds * 1e3), self._milliseconds)
+        )
         while not taken.wait(0.05) and time.monotonic() < deadline and self._thread.is_alive():
             pass
         _marks.pop(name, None)
@@ -53,11 +55,11 @@ class Seen:
 
     def _run(self) -> None:
         while not self._closing.is_set():
-            error = self._guard.attempt(self._take)
+            error = self._barrier.attempt(self._take)
             if error is not None and jvm_is_gone(error):
                 return
             if error is not None:
-                self._guard.note("what the JVM saw", error)
+                self._barrier.note("what the JVM saw", error)
 
     def _take(self) -> None:
         seen = self._queue.poll(_WAIT_MS, self._milliseconds)
@@ -79,7 +81,7 @@ class Seen:
             return  # else it is left from a context before ours
         if is_save:
             error, is_over = seen.error(), int(seen.duration()) >= 0
-            self._guard.run(
+            self._barrier.run(
                 "an RDD's save", lambda: self._saves.seen(subject, error, is_over=is_over)
             )
         elif is_checkpoint:
@@ -88,4 +90,4 @@ class Seen:
             at = time.monotonic() - int(seen.age()) / 1e9
             self._action.finished(subject, int(seen.duration()), seen.error(), at)
         else:
-            self._guard.run("a query's start", lambda: self._query_started(subject))
+            self._barrier.run("a query's start", lambda: self._query_started(subject))

@@ -18,8 +18,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from headwater.capture import facets
-from headwater.capture.events import JobName, Moment, RunName
-from headwater.capture.guard import Guard
+from headwater.capture.events import RunName
+from headwater.capture.fault_barrier import FaultBarrier
 from headwater.capture.plan.reader import Ids
 from headwater.capture.progress import Commit
 from headwater.capture.restarts import Restarts
@@ -31,6 +31,8 @@ from headwater.capture.spark.jvm import Java, call, class_name, option
 from headwater.capture.spark.sessions import SessionSettings
 from headwater.capture.spark.snapshots import Snapshot, Snapshots
 from headwater.capture.worker import Worker
+from headwater.openlineage.lifecycle import EventType
+from headwater.openlineage.names import JobName
 
 _INITIALIZATION_MS = 10_000
 # How long the end of a query waits for the reading of its plan.
@@ -105,7 +107,7 @@ class Streams:
         client_of: Callable[[Java], RunName | None] = lambda _: None,
     ) -> None:
         self._restarts, self._client_of, self._settings = restarts, client_of, settings
-        self._guard = Guard()
+        self._barrier = FaultBarrier()
         self._runs, self._extractor, self._parent = runs, extractor, parent
         self._planner = planner
         self._streams: dict[str, Stream] = {}
@@ -134,12 +136,12 @@ class Streams:
         over: list[str] = []
         self._give_up_waiting()
         for run_id, stream in list(self._streams.items()):
-            self._guard.run("a query", partial(self._look_at, run_id, stream, over))
+            self._barrier.run("a query", partial(self._look_at, run_id, stream, over))
         return over
 
     def _look_at(self, run_id: str, stream: Stream, over: list[str]) -> None:
         is_active = stream.query.isActive()
-        self._guard.run("a query's progress", partial(self._hear, stream))
+        self._barrier.run("a query's progress", partial(self._hear, stream))
         if not is_active:
             over.append(run_id)
 
@@ -159,11 +161,11 @@ class Streams:
         if stream is None:
             return
         error = option(stream.query.exception())
-        moment = Moment.FAIL if error is not None else self._peaceful_end(run_id, stream)
+        event_type = EventType.FAIL if error is not None else self._peaceful_end(run_id, stream)
         if error is not None and _context_is_stopped(stream):
-            moment = Moment.ABORT
+            event_type = EventType.ABORT
         stream.settled.wait(_DESCRIBED_SECONDS)
-        self._guard.run("a query's last commits", partial(self._hear, stream, is_last=True))
+        self._barrier.run("a query's last commits", partial(self._hear, stream, is_last=True))
         text = str(error.toString()) if error is not None else None
         reason = _reason(text) if text is not None else None
         if self._streams.pop(run_id, None) is None:
@@ -174,7 +176,7 @@ class Streams:
             self._awaited[stream.query_id] = Awaited(stream.run, until, reason or "", text)
             return
         self._runs.end(
-            stream.run.run_id, moment, reason, text[:8_000] if text is not None else None
+            stream.run.run_id, event_type, reason, text[:8_000] if text is not None else None
         )
 
     def _continued(self, query_id: str) -> RunName | None:
@@ -196,7 +198,7 @@ class Streams:
             late = time.monotonic() > awaited.until
             if late and self._awaited.pop(query_id, None) is not None:
                 run_id, text = awaited.run.run_id, awaited.text[:8_000]
-                self._runs.end(run_id, Moment.FAIL, awaited.reason, text)
+                self._runs.end(run_id, EventType.FAIL, awaited.reason, text)
 
     def _hear(self, stream: Stream, *, is_last: bool = False) -> None:
         with stream.hearing:
@@ -215,9 +217,9 @@ class Streams:
         stream.heard = str(new[0].timestamp()) if new else stream.heard
         reports = [json.loads(str(report.json())) for report in reversed(new)]
         snapshots: list[Snapshot] = []
-        self._guard.run("a table's snapshots", lambda: snapshots.extend(stream.new_snapshots()))
+        self._barrier.run("a table's snapshots", lambda: snapshots.extend(stream.new_snapshots()))
         commits: list[Commit] = []
-        self._guard.run(
+        self._barrier.run(
             "a query's commits",
             lambda: commits.extend(stream.commits.new(reports, snapshots, is_last=is_last)),
         )
@@ -250,12 +252,12 @@ class Streams:
         streams = [stream for stream in list(self._streams.values()) if stream.hands_over]
         own = [stream for stream in streams if stream.runs_in(session)]
         for stream in own:
-            self._guard.run("a streaming plan", partial(self._read, stream))
+            self._barrier.run("a streaming plan", partial(self._read, stream))
         return own or streams
 
-    def _peaceful_end(self, run_id: str, stream: Stream) -> Moment:
+    def _peaceful_end(self, run_id: str, stream: Stream) -> EventType:
         bounded = class_name(stream.execution.trigger()) in _BOUNDED
-        return Moment.COMPLETE if bounded and run_id not in self._stopped else Moment.ABORT
+        return EventType.COMPLETE if bounded and run_id not in self._stopped else EventType.ABORT
 
     def _describe(self, stream: Stream) -> None:
         try:

@@ -20,7 +20,7 @@ log = logging.getLogger("headwater.capture")
 _NO_ANSWER = re.compile(r"An error occurred while calling \S+$")
 
 
-class Guard:
+class FaultBarrier:
     """Runs actions, and remembers which of them failed."""
 
     def __init__(self) -> None:

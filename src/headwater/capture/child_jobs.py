@@ -1,4 +1,4 @@
-"""Parts of an application: batch work that is told as a job of its own, not as the application's.
+"""Child jobs of an application: batch work that is told as jobs of their own.
 
 An application that runs many jobs, as a worker does, gives each a session of its own; the
 session's conf says whose actions they are, wherever in Spark they are asked about.
@@ -11,18 +11,20 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from headwater.capture import facets
-from headwater.capture.events import JobName, Moment, RunName
+from headwater.capture.events import RunName
 from headwater.capture.runs import Runs
 from headwater.capture.spark.jvm import Java, option
+from headwater.openlineage.lifecycle import EventType
+from headwater.openlineage.names import JobName
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_KEY = "spark.headwater.part"
+_KEY = "spark.headwater.child_run"
 
 
-class Parts:
-    """The parts of one application that are under way."""
+class ChildJobs:
+    """The child jobs of one application that are under way."""
 
     def __init__(self, spark: "SparkSession", runs: Runs, application: RunName) -> None:
         self._spark, self._runs, self._application = spark, runs, application
@@ -45,22 +47,22 @@ class Parts:
             raise
         else:
             settle()
-            self._runs.end(run.run_id, Moment.COMPLETE)
+            self._runs.end(run.run_id, EventType.COMPLETE)
         finally:
             with self._lock:
                 self._living.pop(run.run_id, None)
 
     def parent_of(self, session: Java) -> RunName:
-        """The run that an action of a session belongs to: a part's, else the application's."""
+        """The run that an action of a session belongs to: a child job's, else the application's."""
         found = option(session.conf().getOption(_KEY)) if session is not None else None
         with self._lock:
             return self._living.get(str(found), self._application)
 
     def session_made(self, session: Java, origin: Java) -> None:
-        """A session made from another one belongs to the same part."""
-        part = option(origin.conf().getOption(_KEY))
-        if part is not None:
-            session.conf().set(_KEY, str(part))
+        """A session made from another one belongs to the same child job."""
+        child = option(origin.conf().getOption(_KEY))
+        if child is not None:
+            session.conf().set(_KEY, str(child))
 
     def _start(self, run: RunName) -> None:
         with self._lock:
