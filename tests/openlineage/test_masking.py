@@ -203,6 +203,18 @@ def test_an_event_says_what_was_masked_in_it() -> None:
     assert again["paths"] == [*facet["paths"], "job.facets.more.token"]
 
 
+@pytest.mark.parametrize("marked", [*read_examples()])
+def test_an_event_is_masked_once_whether_a_secret_is_a_value_or_a_key(marked: str) -> None:
+    text = re.sub("[«»]", "", marked)
+    event = {"run": {"facets": {"f": {text: 1, "value": [text]}}}}
+    clean, report = mask_event(Masker(), event)
+    assert all(secret not in str(clean) for secret in re.findall("«([^»]{6,})»", marked))
+    again, twice = mask_event(Masker(), json.loads(json.dumps(clean)))
+    assert again == clean
+    assert not twice
+    assert clean["run"]["facets"].get(FACET, {}).get("rules", {}) == dict(report.rules)
+
+
 def test_the_report_names_no_secret_and_has_an_end() -> None:
     event = {"dataset": {"facets": {"f": {f"http://u:hunter2{n}@h": {"token": "hunter2"}
                                           for n in range(500)}}}}  # fmt: skip

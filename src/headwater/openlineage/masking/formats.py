@@ -90,7 +90,7 @@ def mask_formats(text: str, noted: Noted) -> str:
     text = _SIGNED.sub(lambda found: _signed(found, noted), text)
     for hints, pattern in FORMATS:
         if any(hint in lowered for hint in hints):
-            text = pattern.sub(lambda _: _masked("token", noted), text)
+            text = pattern.sub(lambda _: _masked("format", noted), text)
     return text
 
 

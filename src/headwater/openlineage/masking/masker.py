@@ -23,6 +23,7 @@ DEEPEST = 100
 LONGEST = 2**20  # letters of a text that is searched: a pattern takes 0.1 s for so many
 MOST_SECRETS = 10_000  # in the texts of one event, each of which takes 25 µs
 _SHORTEST = 4
+_SHORTEST_TOKEN = 16
 _REMEMBERED, _REMEMBERED_LENGTH = 20_000, 200
 # Keys whose values name things. Only credentials in addresses are masked in them.
 _NAMES = frozenset({
@@ -234,7 +235,7 @@ class Masker:
             if key == "pass" and is_counted and isinstance(value, int | float):
                 found[key] = value
                 continue
-            shown = key if len(key) < _SHORTEST or key.isidentifier() else self._key(key, report)
+            shown = key if _is_plain_key(key) else self.text(key, report)
             report.enter(shown)
             if labelled and key in _LABELLED:
                 found[shown] = self._secret(value, report)
@@ -242,11 +243,6 @@ class Masker:
                 found[shown] = self._entry(key, value, report, by_column)
             report.leave()
         return found
-
-    def _key(self, key: str, report: Report) -> str:
-        if "=" in key:
-            return self._searched(key, report)
-        return mask_formats(mask_addresses(key, report.note), report.note)
 
     def _entry(self, key: str, value: Any, report: Report, by_column: bool) -> Any:
         if isinstance(value, str) and key in _NAMES:
@@ -297,6 +293,11 @@ class Masker:
             found.append((place, self._secret(inner, report, plural=plural)))
             report.leave()
         return dict(found) if isinstance(value, dict) else [one for _, one in found]
+
+
+def _is_plain_key(key: str) -> bool:
+    """Whether a key is a name and too short for a token."""
+    return len(key) < _SHORTEST_TOKEN and key.isidentifier()
 
 
 def _is_command(values: list[Any]) -> bool:
