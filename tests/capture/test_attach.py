@@ -449,16 +449,23 @@ def test_batch_read_tells_the_version_that_it_read(
         spark.sql(f"create table ice.db.{table} (id bigint) using iceberg")
     for rows in (2, 5):
         spark.range(rows).writeTo("ice.db.read").append()
-    made = spark.sql("select snapshot_id from ice.db.read.snapshots order by committed_at")
-    first, second = (str(row[0]) for row in made.collect())
+    made = "select snapshot_id from ice.db.read.snapshots order by committed_at"
+    first, second = (str(row[0]) for row in spark.sql(made).collect())
     spark.sql("insert into ice.db.from_now select * from ice.db.read")
     spark.sql(f"insert into ice.db.from_first select * from ice.db.read version as of {first}")
-    spark.sql("update ice.db.read set id = id + 1 where id > 3")
+    for _ in range(5):
+        spark.sql("update ice.db.read set id = id + 1 where id > 3")
     job = "capture_tests.append_data.db_from_"
     assert version_read(ended(captured, f"{job}now")) == second
     assert version_read(ended(captured, f"{job}first")) == first
-    # What it changes is what was there before it, although a newer one is by now.
-    assert version_read(ended(captured, "capture_tests.replace_data.db_read")) == second
+    # What each of them changes is what was there before it, although a newer one is by now.
+    _, *before, _ = (str(row[0]) for row in spark.sql(made).collect())
+    updates = "capture_tests.replace_data.db_read"
+    captured.wait_for(lambda r: r.types(updates).count("COMPLETE") == len(before))
+    completed = [
+        e for e in captured.events if (e["job"]["name"], e["eventType"]) == (updates, "COMPLETE")
+    ]
+    assert [version_read(event) for event in completed] == before
 
     files = tmp_path / "files"
     spark.range(2).write.parquet(str(files))

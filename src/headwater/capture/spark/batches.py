@@ -19,7 +19,7 @@ from headwater.capture.fault_barrier import FaultBarrier
 from headwater.capture.plan.rules.writes import LAZY as WRITES
 from headwater.capture.runs import Runs
 from headwater.capture.spark.described import Described
-from headwater.capture.spark.executions import MICRO_BATCH, Executions
+from headwater.capture.spark.executions import MICRO_BATCH, Executions, planned_at
 from headwater.capture.spark.extract import Extractor
 from headwater.capture.spark.jvm import (
     CONTEXT_ENDED,
@@ -108,7 +108,7 @@ class Batches:
     ) -> None:
         """Report a write that is over, from its beginning."""
         session, identity = call(execution, "sparkSession"), int(execution.id())
-        described = self._extractor.batch(plan, session)
+        described = self._extractor.batch(plan, session, planned_at(execution))
         if described.runs:
             self._stitch(described)
             return
@@ -127,7 +127,7 @@ class Batches:
         if plan is None or class_name(plan) not in WRITES or class_name(plan) in WRAPPERS:
             return
         session, identity = call(execution, "sparkSession"), int(execution.id())
-        described = self._extractor.batch(plan, session)
+        described = self._extractor.batch(plan, session, planned_at(execution))
         output = described.output
         if described.runs or output is None or identity in self._over:
             return

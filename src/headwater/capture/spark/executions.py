@@ -47,6 +47,12 @@ class Executions:
             return None
 
 
+def planned_at(execution: Java) -> int | None:
+    """When an execution's plan was made to run, in milliseconds since 1970."""
+    planning = option(execution.tracker().phases().get("planning"))
+    return None if planning is None else int(planning.startTimeMs())
+
+
 def _table(jvm: Java) -> Java | None:
     """The map behind `SQLExecution.getQueryExecution`, which is Spark's own secret."""
     try:

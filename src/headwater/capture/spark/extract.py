@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import msgspec
 
@@ -18,8 +19,9 @@ from headwater.capture.spark.catalogs import Catalogs
 from headwater.capture.spark.described import INTERNAL, Described, record_columns
 from headwater.capture.spark.handovers import Handovers, Rows
 from headwater.capture.spark.jvm import Java, call, class_name
-from headwater.capture.spark.leaves import Leaves
+from headwater.capture.spark.leaves import Leaves, VersionOf
 from headwater.capture.spark.sinks import Sinks
+from headwater.capture.spark.versions import version_of
 
 # The queries whose micro-batch a session may read, by the ids of their output.
 HandingOver = Callable[[Java], Mapping[Ids, Described]]
@@ -51,17 +53,18 @@ class Extractor:
         What is `known` of it already is not read again: a huge plan takes its time.
         """
         plan = execution.analyzedPlan()
-        known = known or self._read(plan, {}, versions=False)
+        known = known or self._read(plan, {}, None)
         lineage = known.lineage
         found = self._sinks.of_stream(execution, lineage.texts("topic")) if planned else ()
         return Described(lineage, known.datasets, self._written(found, plan, lineage))
 
-    def batch(self, plan: Java, session: Java) -> Described:
-        """A batch write of a session."""
+    def batch(self, plan: Java, session: Java, planned_at: int | None) -> Described:
+        """A batch write of a session; `planned_at` is in milliseconds since 1970."""
         if class_name(plan) == loads.COMMAND:
             return self._load(plan)
         self.settle()
-        described = self._read(plan, self._handing_over(session))
+        versions = partial(version_of, planned_at=planned_at)
+        described = self._read(plan, self._handing_over(session), versions)
         lineage = described.lineage
         found = self._sinks.of_command(plan, lineage.texts("topic"))
         query = call(plan, "query") or call(plan, "target") or plan
@@ -93,17 +96,17 @@ class Extractor:
         return trim([naming.location(place)], self._trimmers)[0]
 
     def _resolve(self, rows: Rows) -> Described:
-        described = self._read(rows.plan, self._handing_over(rows.session))
+        described = self._read(rows.plan, self._handing_over(rows.session), version_of)
         return behind.reduced(described)
 
     def _read(
-        self, plan: Java, handed: Mapping[Ids, Described], *, versions: bool = True
+        self, plan: Java, handed: Mapping[Ids, Described], versions: VersionOf | None
     ) -> Described:
         """A plan with what its rows were before they were handed over."""
         known = self._behind.leaves(plan, handed)
         lineages = {ids: described.lineage for ids, described in known.items()}
         lineage = analyze(str(plan.toJSON()), lineages)
-        datasets = self._inputs(plan, lineage, versions=versions)
+        datasets = self._inputs(plan, lineage, versions)
         adopted = [known[ids] for ids in lineage.adopted]
         for one in adopted:
             datasets |= behind.datasets_in(one, lineage)
@@ -124,9 +127,9 @@ class Extractor:
         return Described(described.lineage, datasets, written)
 
     def _inputs(
-        self, plan: Java, lineage: PlanLineage, *, versions: bool = False
+        self, plan: Java, lineage: PlanLineage, versions: VersionOf | None
     ) -> dict[int, tuple[Dataset, ...]]:
-        found = self._leaves.datasets(plan, lineage.sources, versions=versions)
+        found = self._leaves.datasets(plan, lineage.sources, versions)
         return {
             index: tuple(map(self._registered, trim(datasets, self._trimmers)))
             for index, datasets in found.items()

@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
 from headwater.capture.datasets import naming
-from headwater.capture.datasets.naming import Dataset
+from headwater.capture.datasets.naming import Dataset, Version
 from headwater.capture.datasets.registries import Registries
 from headwater.capture.plan.sources import Field, Source
 from headwater.capture.spark.catalogs import Catalogs
@@ -21,7 +21,8 @@ from headwater.capture.spark.jvm import (
     string_map,
 )
 from headwater.capture.spark.metadata_tables import behind_metadata
-from headwater.capture.spark.versions import version_of
+
+VersionOf = Callable[[Java], Version | None]
 
 _NO_DATASET = frozenset({"rate", "rate-micro-batch", "socket", "memory", "console", "noop"})
 
@@ -44,7 +45,7 @@ class Leaves:
         self._catalogs, self.registries = catalogs, registries
 
     def datasets(
-        self, plan: Java, sources: tuple[Source, ...], *, versions: bool = False
+        self, plan: Java, sources: tuple[Source, ...], versions: VersionOf | None = None
     ) -> dict[int, tuple[Dataset, ...]]:
         """The datasets of each source of a plan, by the source's position.
 
@@ -57,7 +58,7 @@ class Leaves:
             if index is None or index in found:
                 continue
             fields, read = _shown(leaf, sources[index].fields), self.of(leaf)
-            version = version_of(leaf) if versions and read else None
+            version = versions(leaf) if versions is not None and read else None
             found[index] = tuple(
                 d
                 if d.behind is not None

@@ -11,20 +11,24 @@ from headwater.capture.spark.jvm import Java, attempt, call, class_name
 _MOST_FILES = 20_000
 _MODIFIED = re.compile(r"modification_time=(\d+)")
 _MOST_WRAPPERS = 3
+_MOST_SNAPSHOTS = 50  # that are made while a write is under way
 
 
-def version_of(leaf: Java) -> Version | None:
-    """The version that a leaf of an analyzed plan reads; None where it is not known."""
+def version_of(leaf: Java, planned_at: int | None = None) -> Version | None:
+    """The version that a leaf of an analyzed plan reads; None where it is not known.
+
+    `planned_at` is when the plan was made to run, in milliseconds since 1970.
+    """
     relation = call(leaf, "relation")
     if class_name(leaf).startswith("LogicalRelation"):
         return _of_files(call(relation, "location"))
     table = call(relation or leaf, "table")
     if table is None:
         return None
-    return _of_iceberg(table) or _of_files(call(table, "fileIndex"))
+    return _of_iceberg(table, planned_at) or _of_files(call(table, "fileIndex"))
 
 
-def _of_iceberg(table: Java) -> Version | None:
+def _of_iceberg(table: Java, planned_at: int | None) -> Version | None:
     """The snapshot of an Iceberg table; newer versions of Iceberg hold it fast for a query."""
     inner = iceberg(table)
     if inner is None:
@@ -34,8 +38,19 @@ def _of_iceberg(table: Java) -> Version | None:
         if selected is not None:
             return _snapshot(attempt(inner, "snapshot", selected), str(selected))
         table = call(table, "table")
-    latest = call(inner, "currentSnapshot")
+    latest = _latest(inner, planned_at)
     return None if latest is None else _snapshot(latest, str(latest.snapshotId()))
+
+
+def _latest(table: Java, planned_at: int | None) -> Java | None:
+    """The snapshot that an Iceberg table had when a plan was made: the write itself moves it."""
+    snapshot = call(table, "currentSnapshot")
+    for _ in range(_MOST_SNAPSHOTS):
+        if snapshot is None or planned_at is None or int(snapshot.timestampMillis()) < planned_at:
+            return snapshot
+        parent = snapshot.parentId()
+        snapshot = None if parent is None else attempt(table, "snapshot", parent)
+    return None
 
 
 def _snapshot(snapshot: Java | None, name: str) -> Version:

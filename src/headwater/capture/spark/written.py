@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from headwater.capture.facets import Written
 from headwater.capture.spark.catalogs import iceberg
+from headwater.capture.spark.executions import planned_at
 from headwater.capture.spark.jvm import Java, call, class_name, option
 
 _APPLICATION = "spark.app.id"
@@ -16,10 +17,9 @@ def written(execution: Java, table: Java | None, application_id: str, duration_n
     inner = iceberg(table) if table is not None else None
     if inner is None:
         return _counted(call(execution, "executedPlan"))
-    planning = option(execution.tracker().phases().get("planning"))
-    if planning is None:
+    begun = planned_at(execution)
+    if begun is None:
         return Written()
-    begun = int(planning.startTimeMs())
     found = [*_made(inner, application_id, begun, begun + duration_ns // 1_000_000)]
     if len(found) != 1:
         return Written()  # none that stays, or another write at the same time
