@@ -11,6 +11,7 @@ import { Markdown } from "../../components/Markdown";
 import { StateBadge } from "../../components/StateBadge";
 import { Failure, Waiting } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
+import { WrappedName } from "../../components/WrappedName";
 import { KIND_WORD, kindOf } from "../../graph/kinds";
 import { record } from "../../graph/state";
 import { ago, moment } from "../../graph/words";
@@ -60,7 +61,7 @@ function Head({ dataset }: { dataset: Dataset }) {
   return (
     <header className="detail-head">
       <h1>
-        <Icon name={kind} /> {dataset.name}
+        <Icon name={kind} /> <WrappedName name={dataset.name} />
       </h1>
       <p className="sub">
         {KIND_WORD[kind]} · {dataset.namespace} · last reported {ago(dataset.updatedAt, now)}

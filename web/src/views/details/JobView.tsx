@@ -10,6 +10,7 @@ import { Markdown } from "../../components/Markdown";
 import { StateBadge } from "../../components/StateBadge";
 import { Failure, Waiting } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
+import { WrappedName } from "../../components/WrappedName";
 import { pulseOfRun, reasonOf, shownState, stateOf } from "../../graph/state";
 import { ago, moment, short, span } from "../../graph/words";
 import { useNow } from "../../live/now";
@@ -58,7 +59,7 @@ function Head({ job }: { job: Job }) {
   return (
     <header className="detail-head">
       <h1>
-        <Icon name={job.type === "STREAM" ? "stream" : "batch"} /> {job.name}
+        <Icon name={job.type === "STREAM" ? "stream" : "batch"} /> <WrappedName name={job.name} />
       </h1>
       <p className="sub">
         {job.type === "STREAM" ? "streaming job" : "batch job"} · {job.namespace}

@@ -7,6 +7,7 @@ import { ColumnType } from "../../components/ColumnType";
 import { Icon } from "../../components/Icon";
 import { Markdown } from "../../components/Markdown";
 import { Failure } from "../../components/Told";
+import { WrappedName } from "../../components/WrappedName";
 import { MARK_SIGN } from "../../graph/diff";
 import { KIND_WORD, kindOf } from "../../graph/kinds";
 import type { DatasetNode, Graph } from "../../graph/model";
@@ -29,7 +30,7 @@ export function DatasetPanel({ node, scene }: { node: DatasetNode; scene: Scene 
     <>
       <h2>
         <Icon name={kind} />
-        {name}
+        <WrappedName name={name} />
       </h2>
       <p className="sub">
         {KIND_WORD[kind]} · {namespace}

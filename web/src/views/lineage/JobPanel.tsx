@@ -7,6 +7,7 @@ import { Markdown } from "../../components/Markdown";
 import { StateBadge } from "../../components/StateBadge";
 import { Strip } from "../../components/Strip";
 import { Failure, Waiting } from "../../components/Told";
+import { WrappedName } from "../../components/WrappedName";
 import type { JobNode } from "../../graph/model";
 import { type Pulse, shownState } from "../../graph/state";
 import { ago, short, span } from "../../graph/words";
@@ -29,7 +30,7 @@ export function JobPanel({ node }: { node: JobNode }) {
     <>
       <h2>
         <Icon name={node.data.type === "STREAM" ? "stream" : "batch"} />
-        {node.data.name}
+        <WrappedName name={node.data.name} />
       </h2>
       <p className="sub">
         {node.data.type === "STREAM" ? "streaming job" : "batch job"} · {node.data.namespace}

@@ -1,15 +1,16 @@
 // The two shapes of the graph: square cards for datasets, rounded capsules for jobs.
 import type { Node, NodeProps } from "@xyflow/react";
-import { type CSSProperties, Fragment, memo } from "react";
+import { type CSSProperties, memo } from "react";
 import { fieldId } from "../../api/names";
 import { ColumnType } from "../../components/ColumnType";
 import { Icon } from "../../components/Icon";
 import { StateDot } from "../../components/StateBadge";
+import { WrappedName } from "../../components/WrappedName";
 import { groupIn } from "../../graph/collapse";
 import { MARK_SIGN, type Mark } from "../../graph/diff";
 import { hueOf, KIND_WORD, kindOf } from "../../graph/kinds";
 import type { DatasetNode, JobNode } from "../../graph/model";
-import { headHeight, partsOf } from "../../graph/sizes";
+import { headHeight } from "../../graph/sizes";
 import { shownState } from "../../graph/state";
 import { useNow } from "../../live/now";
 import { usePulse } from "../../live/pulses";
@@ -58,20 +59,6 @@ function More({ drawn }: { drawn: Drawn }) {
   );
 }
 
-/** A name that breaks where it may. */
-function Wrapped({ name }: { name: string }) {
-  return (
-    <span className="name" title={name}>
-      {partsOf(name).map((part, number) => (
-        <Fragment key={number}>
-          {part}
-          <wbr />
-        </Fragment>
-      ))}
-    </span>
-  );
-}
-
 function MarkSign({ drawn }: { drawn: Drawn }) {
   if (!drawn.mark) return null;
   return (
@@ -115,7 +102,7 @@ function JobShape({ data }: NodeProps<FlowNode>) {
         <span className="hidden">Job</span>
         <span className="title">
           <Icon name={node.data.type === "STREAM" ? "stream" : "batch"} />
-          <Wrapped name={node.data.simpleName} />
+          <WrappedName name={node.data.simpleName} />
           <MarkSign drawn={drawn} />
         </span>
         <span className="sub">
@@ -142,7 +129,7 @@ function DatasetShape({ data }: NodeProps<FlowNode>) {
         <span className="hidden">{KIND_WORD[kind]}</span>
         <span className="title">
           <Icon name={kind} />
-          <Wrapped name={name} />
+          <WrappedName name={name} />
           <MarkSign drawn={drawn} />
         </span>
         <span className="sub">

@@ -7,6 +7,7 @@ import { FieldChanges } from "../../components/FieldChanges";
 import { Icon } from "../../components/Icon";
 import { Empty, Failure, Waiting } from "../../components/Told";
 import { useTitle } from "../../components/useTitle";
+import { WrappedName } from "../../components/WrappedName";
 import { short } from "../../graph/words";
 import { Level, Section } from "../lineage/PanelParts";
 import { reachedLink } from "../records/reached";
@@ -60,7 +61,7 @@ function Shown({ cluster, named }: { cluster: string; named?: string }) {
     <div className="page">
       <header className="detail-head">
         <h1>
-          <Icon name="topic" /> {topic}
+          <Icon name="topic" /> <WrappedName name={topic} />
         </h1>
         <p className="sub">topic · {cluster}</p>
         <p className="deeds">
