@@ -50,8 +50,13 @@ class BoundedCache(Generic[K, V]):
 
     def take(self, keys: set[K], load: Callable[[list[K]], dict[K, V]]) -> dict[K, V]:
         """The things with these keys, loading those that are not at hand."""
-        taken = {key: found for key in keys if (found := self.get(key)) is not None}
-        missing = [key for key in keys if key not in taken]
+        items, taken, missing = self._items, dict[K, V](), list[K]()
+        for key in keys:
+            found = items.get(key)
+            if found is None:
+                missing.append(key)
+            else:
+                taken[key] = found[0]
         for key, value in (load(missing) if missing else {}).items():
             taken[key] = self.put(key, value)
         return taken

@@ -41,6 +41,9 @@ def encode_answer(body: Any) -> bytes:
 
     Raises: AnswerTooLarge.
     """
+    whole = _part(body) if _is_short(body) else None
+    if whole is not None:
+        return whole
     written, size, has_turn = BytesIO(), 0, False  # it gives what it holds without a copy
     try:
         for part in _parts(body):
@@ -53,6 +56,15 @@ def encode_answer(body: Any) -> bytes:
     finally:
         if has_turn:
             _turn.release()
+
+
+def _is_short(body: Any) -> bool:
+    """Whether an answer most likely fits into one part."""
+    if isinstance(body, Struct):
+        values = [getattr(body, field) for field in body.__struct_fields__]
+    else:
+        values = [*body.values()] if isinstance(body, dict) else [body]
+    return not any(isinstance(value, list) and len(value) > _FIRST for value in values)
 
 
 def _parts(body: Any) -> Iterator[Buffer]:

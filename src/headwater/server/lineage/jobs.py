@@ -74,6 +74,8 @@ def job_tags(view: StoreView, ids: list[int]) -> dict[int, list[str]]:
 
 def job_names(view: StoreView, jobs: set[int]) -> dict[int, tuple[str, str]]:
     """The names of jobs by id."""
+    if not jobs:
+        return {}
     rows = view.session.all(
         "SELECT j.id, n.name, j.name FROM job j JOIN namespace n ON n.id = j.namespace "
         "WHERE j.id = ANY(?)", [*jobs],

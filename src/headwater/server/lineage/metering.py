@@ -13,6 +13,7 @@ from headwater.server.store.database import ReadSession, Row
 
 _ROW = 64  # bytes that a row takes beside its values
 _TOGETHER = 1024  # rows that are read at a time
+_UNCOUNTED = 2**16  # bytes of small answers of statements that are counted together
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -25,7 +26,8 @@ class MeteredSession:
     """A session that counts what it reads as part of an answer."""
 
     def __init__(self, session: ReadSession, budget: Budget) -> None:
-        self._session, self._budget = session, budget
+        self._ask, self._session, self._budget = session.ask, session, budget
+        self._size = 0  # bytes that the budget does not know of yet: most statements read few
         self.dialect = session.dialect
 
     def all(self, sql: str, *params: Any) -> list[Row]:
@@ -33,14 +35,20 @@ class MeteredSession:
 
         Raises: AnswerTooLarge, before all are read, and ServerBusy.
         """
-        found: list[Row] = []
-        cursor = self._session.ask(sql, *params)
-        while rows := cursor.fetchmany(_TOGETHER):
-            self._budget.read_rows(len(_encode(rows)) + _ROW * len(rows))
-            if not found and len(rows) < _TOGETHER:
-                return rows
+        cursor = self._ask(sql, *params)
+        rows = cursor.fetchmany(_TOGETHER)
+        if not rows:
+            return rows
+        found: list[Row] = rows
+        while True:
+            self._size += len(_encode(rows)) + _ROW * len(rows)
+            if self._size > _UNCOUNTED:
+                self._budget.read_rows(self._size)
+                self._size = 0
+            if len(rows) < _TOGETHER:
+                return found
+            rows = cursor.fetchmany(_TOGETHER)
             found += rows
-        return found
 
     def many(self, sql: str, rows: Sequence[Row]) -> None:
         """Run one statement for each row."""

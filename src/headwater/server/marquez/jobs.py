@@ -95,10 +95,11 @@ def _declared_versions(
         "JOIN run r ON r.id IN (j.in_run, j.out_run) "
         f"WHERE j.id = ANY(?) AND r.state = '{DECLARATION}'", [*rows],
     )  # fmt: skip
-    found += view.session.all(
-        f"SELECT job, created_at, version FROM run WHERE job = ANY(?) AND state = '{DECLARATION}'",
-        [*without_runs],
-    )
+    if without_runs:
+        found += view.session.all(
+            "SELECT job, created_at, version FROM run "
+            f"WHERE job = ANY(?) AND state = '{DECLARATION}'", [*without_runs],
+        )  # fmt: skip
     latest: dict[int, tuple[int, bytes]] = {}
     for job, created_at, version in found:
         told = (created_at, version or empty_version(rows[job].namespace, rows[job].name))
