@@ -6,7 +6,6 @@ On those that its column lineage or its `lineage` facet names; where neither say
 from headwater.openlineage.graph import Way
 from headwater.server.lineage.mappings import datasets_read
 from headwater.server.lineage.view import StoreView
-from headwater.server.lineage.walk import Walk
 
 _WRITTEN = (
     "SELECT o.job, d.id, d.root, m.mapping FROM edge o "
@@ -26,10 +25,14 @@ _DECLARING = (
 
 
 class Dependencies:
-    """The inputs of the outputs of the jobs of a walk, as far as they were loaded."""
+    """The inputs of the outputs of jobs, as far as they were loaded.
 
-    def __init__(self, walk: Walk) -> None:
-        self._walk, self._view = walk, walk.view
+    `inputs` has all inputs of each job. It is not the walk that fills it: two that refer to each
+    other stay in memory until the garbage collector finds them.
+    """
+
+    def __init__(self, view: StoreView, inputs: dict[int, set[int]]) -> None:
+        self._view, self._inputs = view, inputs
         self._named: dict[tuple[int, int], set[int]] = {}
 
     def load(self, jobs: set[int]) -> None:
@@ -51,8 +54,8 @@ class Dependencies:
         """What an output depends on."""
         named = self._named.get((job, output))
         if named is None:
-            return self._walk.inputs[job]
-        return named & self._walk.inputs[job] if self._view.scope.is_limited else named
+            return self._inputs[job]
+        return named & self._inputs[job] if self._view.scope.is_limited else named
 
 
 def declared_beside(view: StoreView, roots: set[int], way: Way) -> set[int]:

@@ -64,7 +64,7 @@ class _Directed(Walk):
         super().__init__(view)
         self.way = way
         self._is_down = way is Way.DOWNSTREAM
-        self._dependencies = Dependencies(self)
+        self._dependencies = Dependencies(view, self.inputs)
         self.start: set[int] = set()
         self.jobs: dict[int, int] = {}
         self.reached: dict[int, int] = {}
