@@ -9,6 +9,7 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from headwater.dryrun import Planned, StreamRead, run, run_application, run_sql
 from headwater.errors import DryRunFailed
+from headwater.trace import catalyst
 
 APP = """
 import sys
@@ -137,12 +138,17 @@ def test_calls_with_effects_change_nothing(spark: SparkSession, tmp_path: Path) 
 
 PREPARED = """
 import sys
+from contextlib import redirect_stdout
+from io import StringIO
+from threading import Thread
+from pyspark.ml.feature import Imputer
 from pyspark.sql import SparkSession
 from pyspark.sql.readwriter import DataFrameWriter, DataFrameWriterV2
 spark = SparkSession.builder.getOrCreate()
 jvm, session, context = spark._jvm, spark._jsparkSession, spark.sparkContext
 place, kept = sys.argv[1:]
 frame = spark.range(2)
+seen = context.accumulator(0)
 fs = jvm.org.apache.hadoop.fs.FileSystem.getLocal(context._jsc.hadoopConfiguration())
 path = jvm.org.apache.hadoop.fs.Path
 """
@@ -196,7 +202,17 @@ def test_no_call_into_the_jvm_changes_anything(spark: SparkSession, tmp_path: Pa
     ["frame.collect()", "frame.count()", "frame.toPandas()", "frame.first()", "frame.tail(1)",
      "frame.rdd.collect()", "frame.rdd.count()", "[*frame.toLocalIterator()]", "frame.isEmpty()",
      "frame._jdf.count()", "frame._jdf.collectAsList()", "frame._jdf.javaRDD().take(1)",
-     "frame = spark.createDataFrame(frame.rdd)", "jvm.com.fasterxml.jackson.core.JsonFactory()",
+     "frame = spark.createDataFrame(frame.rdd)", "frame.approxQuantile('id', [0.5], 0.0)",
+     "frame.stat.cov('id', 'id')", "frame.crosstab('id', 'id')",
+     "frame.groupBy('id').pivot('id')", "frame._jdf.localCheckpoint()", "seen.value",
+     "Imputer(inputCols=['id'], outputCols=['x']).fit(frame.selectExpr('double(id) id'))",
+     "spark.read.json(frame.toJSON())", "spark.read.csv(frame.rdd.map(str))",
+     "session.read().json(frame._jdf.toJSON())",
+     "plan = frame._jdf.queryExecution().executedPlan(); plan.executeCollect()",
+     "with redirect_stdout(StringIO()): frame.show()",
+     "Thread(target=lambda: frame.approxQuantile('id', [0.5], 0.0)).run()",
+     "spark.createDataFrame([(1,)], 'id int'); frame.describe().stat.crosstab('id', 'id')",
+     "jvm.com.fasterxml.jackson.core.JsonFactory()",
      "jvm.net.jpountz.lz4.LZ4Factory.fastestInstance()"],
 )  # fmt: skip
 def test_what_an_application_may_know_beside_its_plan_is_noted(
@@ -206,6 +222,47 @@ def test_what_an_application_may_know_beside_its_plan_is_noted(
     app.write_text(f"{PREPARED}\n{statement}\nframe.writeTo('one').append()\n")
     (planned,) = run_application(spark, app, [str(tmp_path / "out"), str(tmp_path)])
     assert planned.doubts
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["spark.read.json(place)", "spark.read.option('inferSchema', True).csv(place)",
+     "spark.read.format('json').load(place)", "spark.read.json([place, place])",
+     "spark.sql(f'SELECT * FROM json.`{place}`')", "frame.show()", "frame.printSchema()",
+     "frame.explain(True)", "frame.createOrReplaceTempView('ids'); spark.sql('CACHE TABLE ids')",
+     "spark.catalog.tableExists('ids')", "spark.createDataFrame([(1,)], 'id int')",
+     "frame.repartitionByRange(2, 'id').cache().schema", "frame.describe().columns"],
+)  # fmt: skip
+def test_what_tells_an_application_nothing_of_rows_is_not_doubted(
+    spark: SparkSession, tmp_path: Path, statement: str
+) -> None:
+    app, place = tmp_path / "app.py", tmp_path / "json"
+    spark.range(2).write.json(str(place))
+    app.write_text(f"{PREPARED}\n{statement}\nframe.writeTo('one').append()\n")
+    (planned,) = run_application(spark, app, [str(place), str(tmp_path)])
+    assert planned.doubts == ()
+
+
+def test_only_rows_that_an_application_makes_itself_are_constant(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    app = tmp_path / "app.py"
+    for text, is_constant in (
+        ("frame = spark.createDataFrame([(1,)], 'id int')", True),
+        ("import pandas\nframe = spark.createDataFrame(pandas.DataFrame({'id': [1]}))", True),
+        ("frame = spark.read.json(frame.toJSON())", False),
+        ("frame = spark.read.schema('id int').csv(frame.rdd.map(str))", False),
+        ("frame = spark.createDataFrame(frame.rdd)", False),
+    ):
+        app.write_text(f"{PREPARED}\n{text}\nframe.writeTo('one').append()\n")
+        (planned,) = run_application(spark, app, [str(tmp_path / "out"), str(tmp_path)])
+        (leaf,) = catalyst.walk(catalyst.analyzed(planned.frame))
+        assert (leaf.rdd().id() in planned.constants) == is_constant, text
+
+
+def test_queries_are_doubted_as_writes_are(spark: SparkSession) -> None:
+    text = "DECLARE OR REPLACE VARIABLE lo INT; SET VAR lo = (SELECT 1); SELECT lo"
+    assert any("looked at rows" in doubt for doubt in run_sql(spark, text)[-1].doubts)
 
 
 _WRITES = """

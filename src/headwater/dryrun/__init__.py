@@ -2,6 +2,6 @@
 
 from headwater.dryrun.replaced import StreamRead
 from headwater.dryrun.run import is_same_plan, run_application, run_sql
-from headwater.dryrun.writers import Planned
+from headwater.dryrun.writers import Planned, Plans
 
-__all__ = ["Planned", "StreamRead", "is_same_plan", "run_application", "run_sql"]
+__all__ = ["Planned", "Plans", "StreamRead", "is_same_plan", "run_application", "run_sql"]

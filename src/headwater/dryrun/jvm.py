@@ -6,23 +6,30 @@ application came by the object: `frame._jdf`, `spark._jsparkSession`, `sparkCont
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from threading import local
 from typing import Any, NamedTuple
 
-from py4j.java_gateway import JavaClass, JavaMember
+from py4j.java_gateway import JavaClass, JavaMember, JavaObject
 from pyspark.sql import DataFrame, SparkSession
+
+from headwater.dryrun.jobs import JobCount
 
 _STATIC = "z:"  # what py4j puts before the name of a class
 _DATASET = re.compile(r"org\.apache\.spark\.sql\.(classic\.)?Dataset")
 _SESSION = re.compile(r"org\.apache\.spark\.sql\.(classic\.)?(SparkSession|SQLContext)")
 _WRITERS = frozenset({"write", "writeTo", "writeStream", "mergeInto"})
-# What brings rows, or what they tell, to the application.
+# What brings rows, or what they tell, to the application even where Spark needs no job for it.
 _ACTIONS = re.compile(
     r"collect\w*|count|isEmpty|reduce|first|head|take\w*|tail\w*|runJob|"
-    r"toLocalIterator\w*|toPythonIterator"
+    r"toLocalIterator\w*|toPythonIterator|execute(?!d)\w*"
 )
-_ROWS = re.compile(r"org\.apache\.spark\.(rdd|api\.java|api\.python|api\.r)\.\w+")
+_ROWS = re.compile(
+    r"org\.apache\.spark\.(rdd|api\.java|api\.python|api\.r|sql\.execution(\.\w+)*)\.\w+"
+)
+# A schema that Spark infers from files is as if the application had read the files itself.
+_READER = re.compile(r"org\.apache\.spark\.sql\.(classic\.)?DataFrameReader")
+_INFERS = "load|json|csv|parquet|orc|text|xml"
 _FILES = (
     "write|delete|create|mkdir|rename|copy|move|append|truncate|concat|setPermission|setTimes|"
     "setOwner"
@@ -54,7 +61,9 @@ _EFFECTS = tuple(
     )
 )
 _NAMES = re.compile(
-    "|".join([_ACTIONS.pattern, "sql", *_WRITERS, *(names.pattern for _, names in _EFFECTS)])
+    "|".join(
+        [_ACTIONS.pattern, "sql", _INFERS, *_WRITERS, *(names.pattern for _, names in _EFFECTS)]
+    )
 )
 # Packages whose classes write only by methods that are held back.
 _KNOWN = ("java.", "javax.", "scala.", "org.apache.spark.", "org.apache.hadoop.",
@@ -78,6 +87,7 @@ class JvmCalls:
     def __init__(self, spark: SparkSession, seams: Seams) -> None:
         self._spark, self._seams = spark, seams
         self._call, self._own = JavaMember.__call__, local()
+        self._jobs = JobCount(spark)
 
     def calling(self) -> Callable[..., Any]:
         """In place of `JavaMember.__call__`."""
@@ -107,6 +117,17 @@ class JvmCalls:
 
         return construct
 
+    def has_looked(self) -> bool:
+        """Whether the application had Spark run a job."""
+        with self.let_through():
+            return self._jobs.has_grown()
+
+    @contextmanager
+    def on_our_behalf(self) -> Iterator[None]:
+        """Let calls of this thread through for a while, and count no jobs."""
+        with self.let_through(), self._jobs.paused():
+            yield
+
     @contextmanager
     def let_through(self) -> Iterator[None]:
         """Let calls of this thread through for a while."""
@@ -129,7 +150,9 @@ class JvmCalls:
             return None
         if _ACTIONS.fullmatch(name) and (_DATASET.fullmatch(owner) or _ROWS.fullmatch(owner)):
             self._seams.doubt(LOOKED)
-        return self._call(member, *given)
+        is_of_files = _READER.fullmatch(owner) and not any(map(_is_rows, given))
+        with self._jobs.paused() if is_of_files else nullcontext():
+            return self._call(member, *given)
 
     def _session(self, session: Any) -> SparkSession:
         is_own = session.equals(self._spark._jsparkSession)
@@ -146,6 +169,14 @@ def _owner(member: Any) -> str:
     if target.startswith(_STATIC):
         return target.removeprefix(_STATIC).rstrip("$")
     return str(member.container.getClass().getName()).rstrip("$")
+
+
+def _is_rows(given: Any) -> bool:
+    """Whether an argument holds rows, and is no name or path."""
+    if not isinstance(given, JavaObject):
+        return False
+    kind = str(given.getClass().getName())
+    return bool(_DATASET.fullmatch(kind) or _ROWS.fullmatch(kind))
 
 
 def _statement(given: tuple[Any, ...]) -> tuple[str, Any]:

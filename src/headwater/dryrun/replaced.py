@@ -1,6 +1,8 @@
 """Puts other writers, stream readers and commands into PySpark's classes for a while."""
 
 import inspect
+import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -9,7 +11,8 @@ from typing import Any, NamedTuple, Self
 
 from py4j.java_gateway import JavaClass, JavaMember
 from pyspark import RDD, SparkContext
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.accumulators import Accumulator
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import types as T
 from pyspark.sql.catalog import Catalog
 from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
@@ -26,6 +29,7 @@ from headwater.dryrun.writers import (
     Planned,
     StreamWriter,
     TableWriter,
+    held_rdds,
 )
 
 _READ = "_headwater_read"
@@ -37,10 +41,13 @@ _OF_STREAMS = ("startingoffsets", "endingoffsets", "maxoffsetspertrigger", "minp
 _SAVES = ("saveAsTextFile", "saveAsPickleFile", "saveAsSequenceFile", "saveAsHadoopFile",
           "saveAsNewAPIHadoopFile", "saveAsHadoopDataset", "saveAsNewAPIHadoopDataset",
           "foreach", "foreachPartition")  # fmt: skip
-
-
-class Enough(BaseException):
-    """Ends an application; not an error, so that no `except Exception` keeps it."""
+# What Python allows in the main thread only, and what would end the process without its handler.
+_SIGNALS = {"signal": signal.SIG_DFL, "set_wakeup_fd": -1, "alarm": 0, "setitimer": (0.0, 0.0),
+            "siginterrupt": None}  # fmt: skip
+_OBSERVED = (
+    "it waits for the metrics of an Observation, but the write that would compute them is not "
+    "executed"
+)
 
 
 class StreamRead(NamedTuple):
@@ -69,8 +76,9 @@ class Replacements:
         self, spark: SparkSession, sink: Sink, stream: Callable[[StreamRead], DataFrame | None]
     ) -> None:
         self._spark, self._stream, self._sink = spark, stream, sink
-        self._thread = threading.get_ident()
+        self._thread, self._output = threading.get_ident(), sys.stdout
         self._doubts: dict[str, None] = {}
+        self._constants: set[int] = set()
         self._calls = JvmCalls(spark, Seams(self._writer, self._run_sql, self._doubt, sink.check))
         self._replaced: list[tuple[Any, str, Any]] = []
 
@@ -93,6 +101,10 @@ class Replacements:
             self._put(Catalog, name, _create_table)
         for name in _SAVES:
             self._put(RDD, name, lambda *_given, **_more: None)
+        for name, answer in _SIGNALS.items():
+            if hasattr(signal, name):
+                self._put(signal, name, lambda *_given, _answer=answer: _answer)
+        self._replace_values()
         self._put(time, "sleep", self._sleep())
         self._put(threading.Event, "wait", self._event_wait())
         self._put(JavaMember, "__call__", self._calls.calling())
@@ -107,6 +119,43 @@ class Replacements:
         while self._replaced:
             owner, name, original = self._replaced.pop()
             setattr(owner, name, original)
+
+    def enter_thread(self, tag: str) -> None:
+        """Take this thread for the application's own, and mark its jobs."""
+        self._thread, self._output = threading.get_ident(), sys.stdout
+        with self._calls.let_through():
+            self._spark.sparkContext.addJobTag(tag)
+            jvm: Any = self._spark._jvm
+            jvm.org.apache.spark.sql.SparkSession.setActiveSession(self._spark._jsparkSession)
+
+    def _replace_values(self) -> None:
+        """What tells the application something of rows without a call that does."""
+        doubt, show = self._doubt, ClassicFrame.show
+        value: Any = Accumulator.value
+
+        def accumulated(accumulator: Any) -> Any:
+            doubt(LOOKED)
+            return value.fget(accumulator)
+
+        def shown(frame: Any, *given: Any, **more: Any) -> None:
+            if sys.stdout is not self._output:  # the application reads what it prints
+                show(frame, *given, **more)
+
+        self._put(Accumulator, "value", property(accumulated, value.fset))
+        self._put(Observation, "get", property(self._observed()))
+        self._put(ClassicFrame, "show", shown)
+
+    def _observed(self) -> Callable[[Any], Any]:
+        """In place of `Observation.get`, which would wait for an action for ever."""
+        original: Any = Observation.get
+
+        def get(observation: Any) -> Any:
+            self._doubt(LOOKED)
+            if observation._jo is not None and not observation._jo.future().isCompleted():
+                raise RuntimeError(_OBSERVED)
+            return original.fget(observation)
+
+        return get
 
     def _sleep(self) -> Callable[..., None]:
         """In place of `time.sleep`."""
@@ -127,8 +176,15 @@ class Replacements:
         return threading.get_ident() == self._thread and self._sink.check()
 
     def _add(self, planned: Planned) -> None:
-        with self._calls.let_through():
-            self._sink.add(planned._replace(doubts=(*self._doubts,)))
+        if self._calls.has_looked():
+            self._doubt(LOOKED)
+        told = planned._replace(doubts=(*self._doubts,), constants=frozenset(self._constants))
+        with self._calls.on_our_behalf():
+            self._sink.add(told)
+
+    def add_query(self, frame: DataFrame) -> None:
+        """Keep a query that is written by something else."""
+        self._add(Planned("", frame))
 
     def _put(self, owner: Any, name: str, value: Any) -> None:
         self._replaced.append((owner, name, inspect.getattr_static(owner, name)))
@@ -154,7 +210,11 @@ class Replacements:
         def create(session: SparkSession, data: Any, *given: Any, **more: Any) -> DataFrame:
             if isinstance(data, RDD):  # of rows that may come from anywhere
                 self._doubt(_RDD)
-            return original(session, data, *given, **more)
+                return original(session, data, *given, **more)
+            frame = original(session, data, *given, **more)
+            with self._calls.let_through():
+                self._constants |= set(held_rdds(frame))
+            return frame
 
         return create
 
@@ -183,7 +243,7 @@ class Replacements:
         noted = _noted(reader)
         told = {**noted["options"], **{key.lower(): str(value) for key, value in options.items()}}
         read = StreamRead(format or noted["format"] or "parquet", told)
-        with self._calls.let_through():
+        with self._calls.on_our_behalf():
             found = self._stream(read)
         if found is not None:
             return found
@@ -194,7 +254,7 @@ class Replacements:
         return (bounded.schema(schema) if schema else bounded).load(path)
 
     def _table(self, reader: Any, name: str) -> DataFrame:
-        with self._calls.let_through():
+        with self._calls.on_our_behalf():
             found = self._stream(StreamRead("table", _noted(reader)["options"], name))
         return self._spark.read.table(name) if found is None else found
 
@@ -229,7 +289,7 @@ class Replacements:
             self._sink.miss(statement.missed)
         if statement.looks:
             self._doubt(LOOKED)
-        with self._calls.let_through():
+        with self._calls.on_our_behalf():
             if statement.may_run:
                 return self._original_sql(session, text, args)
             return session.createDataFrame([], T.StructType([]))

@@ -29,6 +29,8 @@ _HARMLESS = frozenset({
 _ROWLESS = ("Create", "Drop", "Alter", "Rename", "Truncate", "Refresh", "Analyze", "Repair",
             "Comment", "Set", "Unset", "Add", "DeleteFrom", "Replace", "Recover")  # fmt: skip
 _LOOKING = frozenset({"SetVariable", "CreateVariable", "CacheTableAsSelect"})
+_WORD = re.compile("[A-Z][a-z]*")
+_NAMED = {"CompoundBody": "a script", "MergeIntoTable": "MERGE", "UpdateTable": "UPDATE"}
 _SHOWN = ("Show", "Describe", "Explain")
 _CREATING = ("CreateTableAsSelect", "ReplaceTableAsSelect")
 
@@ -56,11 +58,17 @@ def read_statement(session: SparkSession, text: str, args: Any = None) -> Statem
     changing = [node for node in _nodes(plan) if any(kind.isInstance(node) for kind in kinds)]
     if not changing:
         may_run = _QUERY.match(text) is not None
-        return Statement([], may_run, "" if may_run else kind)
+        return Statement([], may_run, "" if may_run else _called(kind))
     planned = (_planned(session, plan, node, args) for node in changing)
     writes = [one for one in planned if one is not None]
     is_missed = not writes and not kind.startswith(_ROWLESS)
-    return Statement(writes, False, kind if is_missed else "")
+    return Statement(writes, False, _called(kind) if is_missed else "")
+
+
+def _called(kind: str) -> str:
+    """A kind of statement as SQL names it, such as EXECUTE IMMEDIATE."""
+    words = _WORD.findall(kind.removeprefix("Unresolved"))
+    return _NAMED.get(kind, " ".join(words).upper())
 
 
 def _kind(plan: Any) -> str:

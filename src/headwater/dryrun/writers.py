@@ -14,9 +14,23 @@ class Planned(NamedTuple):
     frame: DataFrame
     query: str | None = None  # the name of a streaming query
     doubts: tuple[str, ...] = ()  # why the frame may hold what its plan does not tell
+    constants: frozenset[int] = frozenset()  # ids of RDDs of rows that the application itself holds
+
+
+class Plans(list[Planned]):
+    """What would be written, and the writes of which no plan is known."""
+
+    missed: Sequence[str] = ()
 
 
 Add = Callable[[Planned], None]
+
+
+def held_rdds(frame: DataFrame) -> list[int]:
+    """The ids of the RDDs that hold the rows of a frame which was made of local values."""
+    leaves = frame._jdf.queryExecution().analyzed().collectLeaves()
+    found = (leaves.apply(number) for number in range(leaves.size()))
+    return [int(leaf.rdd().id()) for leaf in found if leaf.nodeName().endswith("RDD")]
 
 
 def by_position(frame: DataFrame, table: str, columns: Sequence[str] = ()) -> DataFrame:
