@@ -8,7 +8,7 @@ registered may not.
 import json
 
 from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark.errors import ParseException, PySparkException
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
@@ -27,6 +27,8 @@ _FUNCTIONS = frozenset({
     "to_date", "to_timestamp", "trim", "trunc", "upper", "year",
 })  # fmt: skip
 _LONGEST = 10_000  # characters
+_DEEP = "it is nested too deeply"
+_SIGNS_OF_DEPTH = ("StackOverflow", "TOO_COMPLEX")
 
 
 def condition(spark: SparkSession, text: str) -> Column:
@@ -40,10 +42,11 @@ def condition(spark: SparkSession, text: str) -> Column:
         raise BadPredicate(text, "${ must not stand in it")
     try:
         tree = json.loads(_parsed(spark, text))
-    except ParseException as error:
-        raise BadPredicate(text, reason_of(error)) from None
-    except (Py4JError, PySparkException, RecursionError):
-        raise BadPredicate(text, "it is nested too deeply") from None
+    except RecursionError:
+        raise BadPredicate(text, _DEEP) from None
+    except (Py4JError, PySparkException) as error:
+        is_deep = any(sign in str(error) for sign in _SIGNS_OF_DEPTH)
+        raise BadPredicate(text, _DEEP if is_deep else reason_of(error)) from None
     for node in tree:
         _check(text, node)
     return F.expr(text)
