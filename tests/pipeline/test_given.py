@@ -183,6 +183,12 @@ def test_an_application_that_fails_or_writes_another_table_is_told(
         _records(
             traced, SIZES, "true", Given(f"{folder}/BATCH.py {ORDERS} {TOTALS}", time_zone="UTC")
         )
+    for text, name in (
+        (f"EXECUTE IMMEDIATE 'INSERT INTO {SIZES} SELECT 1, 2L, 3'", "EXECUTE IMMEDIATE"),
+        (f"UPDATE {SIZES} SET size = 1", "UPDATE"),
+    ):
+        with pytest.raises(DryRunFailed, match=f"it uses {name}, which is not executed"):
+            _records(traced, SIZES, "true", Given(sql=text))
     with pytest.raises(DryRunFailed, match="TABLE_OR_VIEW_NOT_FOUND"):
         _records(traced, SIZES, "true", Given(f"{folder}/BATCH.py nothing {TOTALS}"))
     with pytest.raises(DryRunFailed, match="not a file"):

@@ -68,6 +68,15 @@ def listed(values: Any) -> list[Any]:
     return [values.apply(number) for number in range(values.size())]
 
 
+def sequence(spark: SparkSession, values: list[Any]) -> Any:
+    """A list as a Scala sequence."""
+    held = spark._jvm.java.util.ArrayList()  # type: ignore[union-attr]
+    for one in values:
+        held.add(one)
+    converters = spark._jvm.scala.jdk.javaapi.CollectionConverters  # type: ignore[union-attr]
+    return converters.asScala(held).toSeq()
+
+
 def children(plan: Plan) -> list[Plan]:
     """The nodes right below a node."""
     return listed(plan.children())
@@ -80,6 +89,12 @@ def walk(plan: Plan) -> Iterator[Plan]:
         yield from walk(child)
 
 
+def uses(plan: Plan, column: Any) -> bool:
+    """Whether a plan has an expression with a column of a leaf, or returns the column."""
+    above = (node.references() for node in walk(plan) if children(node))
+    return plan.outputSet().contains(column) or any(one.contains(column) for one in above)
+
+
 def with_leaves(spark: SparkSession, plan: Plan, replaced: Callable[[Plan], Plan | None]) -> Plan:
     """A plan with other plans, of the same columns, in place of some of its leaves."""
     below = children(plan)
@@ -90,21 +105,7 @@ def with_leaves(spark: SparkSession, plan: Plan, replaced: Callable[[Plan], Plan
     if kind(plan) == "DeduplicateWithinWatermark":  # which Spark evaluates in streams only
         logical = spark._jvm.org.apache.spark.sql.catalyst.plans.logical  # type: ignore[union-attr]
         return logical.Deduplicate(plan.keys(), new[0])
-    return plan.withNewChildren(_sequence(spark, new))
-
-
-def as_leaf(spark: SparkSession, frame: DataFrame, leaf: Plan) -> Plan:
-    """A frame as a plan whose columns are those of a leaf, also for expressions that use them."""
-    base = analyzed(frame)
-    own = {column.name(): column for column in listed(base.output())}
-    expressions = spark._jvm.org.apache.spark.sql.catalyst.expressions  # type: ignore[union-attr]
-    nothing, none = _sequence(spark, []), spark._jvm.scala.Option.apply(None)  # type: ignore[union-attr]
-    columns = [
-        expressions.Alias(own[one.name()], one.name(), one.exprId(), nothing, none, nothing)
-        for one in listed(leaf.output())
-    ]
-    logical = spark._jvm.org.apache.spark.sql.catalyst.plans.logical  # type: ignore[union-attr]
-    return logical.Project(_sequence(spark, columns), base)
+    return plan.withNewChildren(sequence(spark, new))
 
 
 def inlined(spark: SparkSession, plan: Plan) -> Plan:
@@ -265,11 +266,3 @@ def _has_running_total(expressions: list[Any]) -> bool:
                 if bounds[0] == 0 or bounds[1] == 0:
                     return True
     return False
-
-
-def _sequence(spark: SparkSession, values: list[Any]) -> Any:
-    held = spark._jvm.java.util.ArrayList()  # type: ignore[union-attr]
-    for one in values:
-        held.add(one)
-    converters = spark._jvm.scala.jdk.javaapi.CollectionConverters  # type: ignore[union-attr]
-    return converters.asScala(held).toSeq()

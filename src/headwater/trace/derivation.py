@@ -16,6 +16,7 @@ from pyspark.sql import types as T
 
 from headwater.trace import catalyst
 from headwater.trace.catalyst import Plan
+from headwater.trace.columns import as_leaf
 
 MOST = 1_000  # rows of a source that are listed
 CHECKED = 64  # rows that are removed in turn
@@ -169,7 +170,7 @@ class Derivation:
             known = source._replace(frame=source.frame.localCheckpoint(eager=False))
             self._sources[_rdd(catalyst.analyzed(known.frame))] = known
         fresh = catalyst.frame_of(self._spark, catalyst.analyzed(known.frame).newInstance())
-        return catalyst.as_leaf(self._spark, fresh, leaf)
+        return as_leaf(self._spark, fresh, leaf)
 
     def _ids(self, name: str) -> tuple[str, ...]:
         return next(one.ids for one in self._sources.values() if one.name == name)
@@ -219,7 +220,7 @@ class Derivation:
                 return None
             # One without any candidate was left out: no row of it can count.
             rows = sources.get(known.name, known.frame.where(F.lit(False)))
-            return catalyst.as_leaf(self._spark, rows, leaf)
+            return as_leaf(self._spark, rows, leaf)
 
         return catalyst.with_leaves(self._spark, self._plan, replaced)
 

@@ -14,28 +14,26 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from headwater.capture.datasets.naming import location
-from headwater.dryrun import Planned, StreamRead, is_same_plan, run_application, run_sql
+from headwater.dryrun import Planned, Plans, StreamRead, is_same_plan, run_application, run_sql
 from headwater.errors import DryRunError, DryRunFailed, NothingWritten
 from headwater.openlineage.names import DatasetName
 from headwater.pipeline import kafka, sql
 from headwater.trace import catalyst
-from headwater.trace.catalyst import Plan
-from headwater.trace.derivation import Derivation, Source
+from headwater.trace.derivation import Derivation
 from headwater.trace.iceberg import IcebergTable
 from headwater.trace.ranges import Ranges, held, spans_of
 from headwater.trace.session import JobSession
+from headwater.trace.sources import PLACE as PLACE
+from headwater.trace.sources import Sources, reads_kafka, relation_of
 from headwater.trace.values import shown
 
-PLACE = ("topic", "partition", "offset")
-_ROW = ("_file", "_pos")
 _RECORD = (
     "key binary, value binary, topic string, partition int, offset long, timestamp timestamp, "
     "timestampType int"
 )
 _HEADERS = ", headers array<struct<key:string,value:binary>>"
-# Rows that an application itself holds are constant, unless it had looked at others before.
-_CONSTANT = frozenset({"LocalRelation", "OneRowRelation", "Range", "LogicalRDD", "CTERelationRef"})
-_AS_NOW = "a topic is read in a batch: which offsets it had then is not known"
+
+_MISSED = "it uses {}, which is not executed: supply the INSERT or the query itself"
 
 
 class Given(NamedTuple):
@@ -132,18 +130,20 @@ class _Evaluation:
         self._bounded: set[int] = set()  # the relations of Kafka in these
         self._read_at = write.get("at")
         self._session = JobSession(write.get("settings") or {}, given.time_zone)
-        self._doubts: dict[str, None] = {}
-        self._tables: dict[str, IcebergTable] = {}
-        self._missing: dict[str, None] = {}
+        self._doubts: dict[str, None] = {}  # of the records of topics
 
     def of(self, table: IcebergTable) -> list[Evaluated]:
         chosen = _chosen(self._spark, self._given, table, self._stream, self._session)
         return [self._evaluated(planned) for planned in chosen]
 
     def _evaluated(self, planned: Planned) -> Evaluated:
-        self._doubts |= dict.fromkeys(planned.doubts)
-        derivation = Derivation(self._spark, planned.frame, self._source)
-        return Evaluated(derivation, self._tables, [*self._doubts], [*self._missing])
+        plan = catalyst.analyzed(planned.frame)
+        sources = Sources(
+            self._spark, self._versions, plan, bounded=self._bounded, constants=planned.constants
+        )
+        derivation = Derivation(self._spark, planned.frame, sources.source)
+        doubts = {**self._doubts, **dict.fromkeys(planned.doubts), **sources.doubts}
+        return Evaluated(derivation, sources.tables, [*doubts], [*sources.missing])
 
     def _stream(self, read: StreamRead) -> DataFrame | None:
         """The records of a stream that the write has read."""
@@ -159,8 +159,8 @@ class _Evaluation:
             for other in frames[1:]:
                 frame = frame.unionAll(other)
             self._frames[key] = frame
-            leaves = filter(_reads_kafka, catalyst.walk(catalyst.analyzed(frame)))
-            self._bounded |= {self._relation(leaf) for leaf in leaves}
+            leaves = filter(reads_kafka, catalyst.walk(catalyst.analyzed(frame)))
+            self._bounded |= {relation_of(self._spark, leaf) for leaf in leaves}
         return self._frames[key]
 
     def _topics(self, options: Mapping[str, str]) -> list[str]:
@@ -180,45 +180,13 @@ class _Evaluation:
         # A range that is empty reads nothing, and has the columns of records.
         return kafka.read_range(self._spark, servers, topic, {0: (0, 0)}, options)
 
-    def _source(self, leaf: Plan) -> Source | None:
-        kind = catalyst.kind(leaf)
-        if _reads_kafka(leaf):
-            relation = self._relation(leaf)
-            if relation not in self._bounded:
-                self._doubts[_AS_NOW] = None
-            return Source(f"kafka {relation}", catalyst.frame_of(self._spark, leaf), PLACE)
-        if kind == "DataSourceV2Relation" and catalyst.kind(leaf.table()) == "SparkTable":
-            return self._table(leaf)
-        if kind not in _CONSTANT:
-            self._missing[str(leaf.simpleStringWithNodeId()).split("[")[0].strip()] = None
-        return None
-
-    def _relation(self, leaf: Plan) -> int:
-        system = self._spark._jvm.java.lang.System  # type: ignore[union-attr]
-        return int(system.identityHashCode(leaf.relation()))
-
-    def _table(self, leaf: Plan) -> Source | None:
-        identifier, catalog = leaf.identifier().get(), leaf.catalog().get()
-        name = sql.quoted([str(catalog.name()), *identifier.namespace(), str(identifier.name())])
-        node = DatasetName(*location(str(leaf.table().table().location())).key)
-        version = self._versions.get(str(node))
-        if version is None:
-            self._missing[f"{name} (which snapshot was read is not reported)"] = None
-            return None
-        read = IcebergTable(self._spark, name, version)
-        if read.snapshot(version) is None:
-            self._missing[f"{name} (the snapshot that was read has expired)"] = None
-            return None
-        self._tables[name] = read
-        return Source(name, read.frame("_pos"), _ROW)
-
 
 def targets_of(spark: SparkSession, given: Given) -> list[str]:
     """The tables that an application or SQL writes.
 
     Raises: DryRunFailed.
     """
-    found = _planned(spark, given, _empty(spark), lambda _planned: False)
+    found = _planned(spark, given, _empty(spark), lambda planned: bool(planned.target))
     return [*dict.fromkeys(one.target for one in found if one.target and "/" not in one.target)]
 
 
@@ -262,6 +230,8 @@ def _chosen(
 
     found = _planned(spark, given, stream, wanted, session)
     chosen = [one for one in found if wanted(one)] or [one for one in found if not one.target][-1:]
+    if not chosen and found.missed:
+        raise DryRunFailed(given.name, _MISSED.format(", ".join(found.missed)))
     if not chosen:
         targets = [*dict.fromkeys(one.target for one in found if one.target)]
         raise NothingWritten(given.name, table.name, targets)
@@ -275,21 +245,23 @@ def _chosen(
 def _planned(
     spark: SparkSession, given: Given, stream: Callable[[StreamRead], DataFrame | None],
     wanted: Callable[[Planned], bool], session: JobSession | None = None,
-) -> list[Planned]:  # fmt: skip
+) -> Plans:  # fmt: skip
     """What was given would write, with the job's settings and its doubts as far as known."""
     session = session or JobSession(time_zone=given.time_zone)
     with session.entered(spark):
         found = _run(spark, given, stream, wanted)
-    return [
+    told = Plans(
         one._replace(doubts=(*one.doubts, *session.doubts(spark, catalyst.analyzed(one.frame))))
         for one in found
-    ]
+    )
+    told.missed = found.missed
+    return told
 
 
 def _run(
     spark: SparkSession, given: Given, stream: Callable[[StreamRead], DataFrame | None],
     wanted: Callable[[Planned], bool],
-) -> list[Planned]:  # fmt: skip
+) -> Plans:  # fmt: skip
     if given.application:
         path, *arguments = given.command or [""]
         return run_application(spark, Path(path), arguments, stream, wanted)
@@ -311,8 +283,3 @@ def _is_file(text: str) -> bool:
         return "\n" not in text and Path(text).is_file()
     except OSError:  # longer than a file's name may be
         return False
-
-
-def _reads_kafka(leaf: Plan) -> bool:
-    is_relation = catalyst.kind(leaf) == "LogicalRelation"
-    return is_relation and catalyst.kind(leaf.relation()) == "KafkaRelation"
