@@ -5,7 +5,6 @@ from functools import reduce
 from typing import Any
 
 from msgspec import Struct
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -13,12 +12,12 @@ from headwater.errors import HeadwaterError
 from headwater.pipeline import sql
 from headwater.pipeline.settings import Settings
 from headwater.trace.derivation import is_comparable
+from headwater.trace.failures import EVALUATION_ERRORS, not_evaluated
 from headwater.trace.given import PLACE, Given, GivenPlan, targets_of
 from headwater.trace.iceberg import SEQUENCE, IcebergTable
 from headwater.trace.lineage import Lineage, Server
 from headwater.trace.plans import PLACE as PLACED
 from headwater.trace.plans import StreamPlan, TablePlan, plans_named, rows_of
-from headwater.trace.predicate import reason_of
 from headwater.trace.ranges import held
 from headwater.trace.values import in_utc, shown
 
@@ -98,8 +97,8 @@ class _Forward:
                 self._by_own_plan(told, output)
         except HeadwaterError as error:
             told.reason = error.message
-        except PySparkException as error:
-            told.reason = reason_of(error)
+        except EVALUATION_ERRORS as error:
+            told.reason = not_evaluated(error)
         return told
 
     def _by_own_plan(self, told: RowsReached, output: dict[str, Any]) -> None:

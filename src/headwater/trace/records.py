@@ -3,7 +3,6 @@
 from functools import reduce
 from typing import Any
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -12,11 +11,11 @@ from headwater.errors import DryRunError, HeadwaterError
 from headwater.pipeline import sql
 from headwater.pipeline.settings import Settings
 from headwater.trace.derivation import MOST, Derived, is_comparable
+from headwater.trace.failures import EVALUATION_ERRORS, not_evaluated
 from headwater.trace.given import PLACE, Evaluated, GivenPlan
 from headwater.trace.iceberg import IcebergTable, TracedRow
 from headwater.trace.lineage import Lineage
 from headwater.trace.plans import StreamPlan, TablePlan, rows_of, stream_plan, table_plan
-from headwater.trace.predicate import reason_of
 from headwater.trace.ranges import held, merged, spans_of
 from headwater.trace.shapes import Record, Records, SourceRow
 from headwater.trace.values import shown
@@ -111,15 +110,15 @@ class RecordFinder:
         return [found[number] for number in range(len(rows))]
 
     def _guarded(self, work: Any, *given: Any) -> Any:
-        """What a step finds; Spark's or a service's error is the reason of an answer without."""
+        """What a step finds; an error while it is evaluated is the reason of an answer without."""
         try:
             return work(*given)
         except DryRunError:
             raise
         except HeadwaterError as error:
             return _unknown(error.message)
-        except PySparkException as error:
-            return _unknown(reason_of(error))
+        except EVALUATION_ERRORS as error:
+            return _unknown(not_evaluated(error))
 
     def _write(self, table: IcebergTable, row: TracedRow) -> dict[str, Any] | None:
         writes = self._lineage.writes(table.node, row.snapshot_id) if row.snapshot_id else []

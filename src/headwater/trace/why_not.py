@@ -16,6 +16,7 @@ from headwater.errors import HeadwaterError
 from headwater.openlineage.names import DatasetName
 from headwater.pipeline import kafka
 from headwater.pipeline.settings import Settings
+from headwater.trace.failures import EVALUATION_ERRORS, not_evaluated
 from headwater.trace.iceberg import SEQUENCE, IcebergTable
 from headwater.trace.lineage import FailedRun, Lineage, Server, Writer
 from headwater.trace.messages import add_messages
@@ -70,7 +71,12 @@ def why_not(
     Raises: TableUnknown, AddressMissing.
     """
     lineage = Lineage(server)
-    found = _Search(spark, settings, lineage, record).into(IcebergTable(spark, table))
+    search = _Search(spark, settings, lineage, record)
+    opened = IcebergTable(spark, table)
+    try:
+        found = search.into(opened)
+    except EVALUATION_ERRORS as error:
+        found = Outcome(record, opened.name, "unknown", not_evaluated(error))
     add_messages(lineage, [Records(True, True, "", [record])], settings.bootstrap)
     if found.outcome != "written" and record.message is None:
         found.row = None  # it is what the message says, and nobody may look at that
