@@ -56,10 +56,11 @@ class ApplicationThreads:
 
     def _main(self, work: Callable[[], None]) -> None:
         threading.current_thread()._daemonic = False  # type: ignore[attr-defined]
-        try:
-            work()
-        except BaseException as error:
-            self.error = error
+        with suppress(Enough):  # one more may be raised while the first is handled
+            try:
+                work()
+            except BaseException as error:
+                self.error = error
 
     def add(self, thread: threading.Thread) -> None:
         """Count a thread that the application is about to start among its own."""
@@ -94,12 +95,14 @@ class ApplicationThreads:
     def _end(self, main: threading.Thread) -> None:
         """End the application's own thread, if that can be done; others end at their next call."""
         until = time.monotonic() + _GRACE
-        while main.is_alive() and time.monotonic() < until:
+        while main.is_alive() and self.error is None and time.monotonic() < until:
             # Again and again: `except:` may swallow it, and then it is raised in that block.
             ctypes.pythonapi.PyThreadState_SetAsyncExc(
                 ctypes.c_ulong(main.ident or 0), ctypes.py_object(Enough)
             )
             main.join(_AGAIN)
+        if self.error is not None:
+            main.join(_GRACE)
         for thread in self._all:  # a process waits for the workers of executors, daemons or not
             executors._threads_queues.pop(thread, None)  # type: ignore[attr-defined]
 
