@@ -166,3 +166,27 @@ def test_the_latest_of_several_versions_is_reported(
         (found,) = read(frame)["inputs"]
         assert found["facets"]["version"]["datasetVersion"] == str(version)
         assert is_the_table(found, table)
+
+
+def test_a_part_of_a_state_has_no_version(spark: SparkSession, read: Read, table: Event) -> None:
+    """What was added between two snapshots is none of them, whatever is read besides."""
+    first, last = snapshots(spark)
+    begun = [row[0] for row in spark.sql(f"SELECT committed_at FROM {T}.snapshots").collect()]
+    since = {"start-timestamp": str(int(min(begun).timestamp() * 1000))}
+    for options in (
+        {"start-snapshot-id": str(first)},
+        {"START-SNAPSHOT-ID": str(first), "end-snapshot-id": str(last)},
+        since,
+    ):
+        parts = [
+            spark.read.format("iceberg").options(**options).load(T),
+            spark.read.options(**options).table(T),
+        ]
+        for part in parts:
+            old = spark.sql(f"SELECT id AS now FROM {T} VERSION AS OF {first}")
+            for frame in (part, part.select("id").union(old), old.union(part.select("id"))):
+                (found,) = read(frame)["inputs"]
+                assert "version" not in found["facets"]
+                assert is_the_table(found, table)
+    (found,) = read(spark.sql(f"SELECT * FROM {T} WITH (`start-snapshot-id` = {first})"))["inputs"]
+    assert "version" not in found["facets"]

@@ -27,7 +27,8 @@ def _report(*commits: tuple[int, str | None, int, int], **more: Any) -> dict[str
     }
     told = [
         {"batch": batch, "offsets": {"orders": {"0": [start, end]}},
-         **({"snapshot": snapshot, "sequence": batch + 1} if snapshot else {})}
+         **({"snapshot": snapshot, "sequence": batch + 1, "history": [[1, batch + 1]]}
+            if snapshot else {})}
         for batch, snapshot, start, end in commits
     ]  # fmt: skip
     snapshots = [one[1] for one in commits if one[1]]
@@ -141,6 +142,108 @@ def test_readers_of_a_snapshot_are_told_apart_by_what_they_read(api: Api) -> Non
     assert "not reported" in told["silent"]["runs"][0]["reason"]
     assert [one["nodeId"] for one in told["sink"]["inputs"]] == [_TOPIC]
     assert [one["name"] for one in told["then"]["inputs"]] == ["default/orders"]
+
+
+def _commit(batch: int, snapshot: str, sequence: int, history: Any) -> dict[str, Any]:
+    """A report on the commit of ten records."""
+    offsets = {"orders": {"0": [10 * batch, 10 * batch + 10]}}
+    commit = {"batch": batch, "snapshot": snapshot, "sequence": sequence, "offsets": offsets}
+    source = {"startOffset": {"orders": {"0": 10 * batch}},
+              "endOffset": {"orders": {"0": 10 * batch + 10}}}  # fmt: skip
+    return facet(rows=0, batchId=batch, sources=[source], snapshots=[snapshot],
+                 commits=[commit | ({"history": history} if history else {})])  # fmt: skip
+
+
+def _read(api: Api, version: str, at: float = 60, of: dict[str, Any] = _TABLE) -> str:
+    """A job that reads a version of a table; its name."""
+    name = f"reads-{version}"
+    api.send(run_event("COMPLETE", at, run=name, job=name, inputs=[_version(of, version)]))
+    return name
+
+
+def _how(api: Api, offset: int, job: str) -> bool | None:
+    """Whether a record reached a job for certain; None if it is not listed."""
+    return {one["name"]: one["exact"] for one in _ask(api, offset, offset)}.get(job)
+
+
+def test_a_snapshot_has_the_records_of_those_that_it_was_made_from(api: Api) -> None:
+    """Snapshot 2 was rolled back; 3 and 4 were made from 1, and 5 in a branch from 3."""
+    api.send(run_event("START", 0, run="sink", job="sink", inputs=[_ORDERS], outputs=[_TABLE]))
+    histories = [[[1, 1]], [[1, 2]], [[1, 1], [3, 3]], [[1, 1], [3, 4]], [[1, 1], [3, 3], [5, 5]]]
+    for batch, history in enumerate(histories):
+        api.send(_sink(batch + 1, _commit(batch, f"s{batch + 1}", batch + 1, history)))
+    told = {
+        version: [_how(api, 10 * batch, _read(api, version)) for batch in range(5)]
+        for version in ("s1", "s2", "s3", "s4", "s5")
+    }
+    assert told == {
+        "s1": [True, None, None, None, None],
+        "s2": [True, True, None, None, None],
+        "s3": [True, False, True, None, None],
+        "s4": [True, False, True, True, None],
+        "s5": [True, False, True, False, True],
+    }
+    (run,) = next(job for job in _ask(api, 10, 10) if job["name"] == "reads-s4")["runs"]
+    assert "rolled back" in run["reason"]
+
+
+@pytest.mark.parametrize("number", [2, 0])
+def test_the_order_of_snapshots_alone_proves_nothing(api: Api, number: int) -> None:
+    """Of a writer that reports no history, and of a table that does not count its snapshots."""
+    api.send(run_event("START", 0, run="sink", job="sink", inputs=[_ORDERS], outputs=[_TABLE]))
+    for batch in range(2):
+        sequence = (batch + 1) * (number > 0)
+        api.send(_sink(batch + 1, _commit(batch, f"s{batch}", sequence, None)))
+    assert _how(api, 5, _read(api, "s1")) is False
+    assert _how(api, 15, "reads-s1") is True
+
+
+def test_the_history_of_a_table_is_known_across_its_writers(api: Api) -> None:
+    """Snapshots of a stream, of batch writes, and some that nobody reports, such as compaction."""
+    api.send(
+        run_event("START", 0, run="sink", job="sink", inputs=[_ORDERS], outputs=[_TABLE]),
+        _sink(1, _commit(0, "s1", 1, [[1, 1]])),
+    )
+    for number in (2, 5):
+        told = facet(rows=1, snapshots=[f"s{number}"], sequence=number, history=[[1, number]])
+        api.send(run_event("COMPLETE", number, run=f"b{number}", job="batch", outputs=[_TABLE],
+                           headwater_progress=told))  # fmt: skip
+    api.send(_sink(6, _commit(1, "s6", 6, [[1, 6]])))
+    for version in ("s2", "s5", "s6"):
+        assert _how(api, 5, _read(api, version)) is True
+    assert [_how(api, 15, f"reads-{version}") for version in ("s2", "s5", "s6")] == [
+        None, None, True,
+    ]  # fmt: skip
+
+
+def test_histories_of_earlier_runs_reach_behind_snapshots_that_have_expired(api: Api) -> None:
+    """Each run sees no snapshots before the last one of the run before it."""
+    for run in range(4):
+        name = f"r{run}"
+        api.send(run_event("START", 10 * run, run=name, job="sink", inputs=[_ORDERS],
+                           outputs=[_TABLE]))  # fmt: skip
+        first = max(1, 2 * run)
+        for batch in (2 * run, 2 * run + 1):
+            history = [[first, batch + 1]]
+            event = _sink(10 * run + batch + 1, _commit(batch, f"s{batch}", batch + 1, history))
+            api.send({**event, "job": {"namespace": "jobs", "name": "sink"},
+                      "run": {**event["run"], "runId": run_id(name)}})  # fmt: skip
+    reader = _read(api, "s7", at=500)
+    assert [_how(api, 10 * batch, reader) for batch in range(8)] == [True] * 8
+
+
+def test_a_run_that_tells_no_snapshot_of_its_table_is_not_exact(api: Api) -> None:
+    """Two writes of one statement at the same time as others: which snapshots are its own?"""
+    _start_sink(api)
+    names = [{"namespace": "hive://m:9083", "name": "default.copy", "type": "TABLE"}]
+    copy = dataset("default/copy", _LAKE)
+    table = {**copy, "facets": {"symlinks": facet(identifiers=names)}}
+    for run, output in (("untold", table), ("told", _version(table, "91"))):
+        api.send(run_event("COMPLETE", 6, run=run, job=run, inputs=[_version(_TABLE, "14")],
+                           outputs=[output]))  # fmt: skip
+    told = {job["name"]: job for job in _ask(api, 15, 15)}
+    assert (told["untold"]["exact"], told["told"]["exact"]) == (False, True)
+    assert "reports no snapshots" in told["untold"]["runs"][0]["reason"]
 
 
 def test_runs_before_the_records_came_are_left_out(api: Api) -> None:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from headwater.capture.datasets.naming import Dataset
+from headwater.capture.datasets.naming import PART, Dataset
 from headwater.capture.events import PRODUCER, Event, RunName
 from headwater.capture.plan.lineage import NO_EDGES, Edge, Effect, combined
 from headwater.capture.plan.nested import outermost
@@ -41,6 +41,7 @@ class Written(Struct, frozen=True):
     files: int | None = None
     snapshot: str | None = None
     sequence: int | None = None
+    history: tuple[tuple[int, int], ...] = ()  # of the snapshot, by sequence numbers
     offsets: Mapping[str, Mapping[str, tuple[int, int]]] = {}  # that were read, of Kafka
     latest: Mapping[str, Mapping[str, int]] = {}  # up to which offsets were read at most
 
@@ -94,7 +95,7 @@ def version(text: str) -> dict[str, Any]:
 def input_json(dataset: Dataset) -> Event:
     """A dataset as an event's input."""
     told = _dataset_json(dataset)
-    if dataset.version is not None:
+    if dataset.version is not None and dataset.version != PART:
         told["facets"]["version"] = version(dataset.version.text)
     if dataset.locations:
         condition = {"type": "location", "locations": list(dataset.locations)}
@@ -139,7 +140,8 @@ def with_written(output: Event, written: Written) -> Event:
 def batch_progress(written: Written) -> dict[str, Any]:
     """How far a batch write came, at its end: all it wrote, and the snapshot that holds it."""
     snapshots = [written.snapshot] if written.snapshot else []
-    told = {} if written.sequence is None else {"sequence": written.sequence}
+    told: dict[str, Any] = {} if written.sequence is None else {"sequence": written.sequence}
+    told |= {"history": written.history} if written.history else {}
     sources = [_read_of_topics(written)] if written.offsets or written.latest else []
     rows = written.rows or 0
     return own_facet("progress", rows=rows, snapshots=snapshots, sources=sources, **told)

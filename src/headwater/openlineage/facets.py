@@ -166,6 +166,7 @@ class CommitProgress(Struct):
     offsets: dict[str, dict[str, tuple[int | None, int]]] | None = None  # from and to
     snapshot: str | None = None
     sequence: int | None = None
+    history: list[tuple[int, int]] | None = None  # sequence numbers, from and to
     recovered: bool = False  # an earlier run, or an earlier start of the query, made it
 
 
@@ -179,6 +180,8 @@ class ProgressFacet(Struct, rename="camel"):
     state_rows: int | None = None
     batch_id: int | None = None
     snapshots: list[str] | None = None
+    sequence: int | None = None  # of the snapshot of a batch write
+    history: list[tuple[int, int]] | None = None
     sources: list[SourceProgress] | None = None
     commits: list[CommitProgress] | None = None
 

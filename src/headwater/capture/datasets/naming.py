@@ -48,6 +48,10 @@ class Version(Struct, frozen=True, order=True):
     text: str
 
 
+# What is read is no state of the dataset, or it is not known which: nothing later can replace it.
+PART = Version(2**63, "")
+
+
 class Dataset(Struct, frozen=True):
     """A dataset as capture reports it."""
 

@@ -18,6 +18,7 @@ from headwater.capture.events import RunName, snake, tail, word
 from headwater.capture.fault_barrier import FaultBarrier
 from headwater.capture.plan.rules.writes import LAZY as WRITES
 from headwater.capture.runs import Runs
+from headwater.capture.spark.catalogs import iceberg
 from headwater.capture.spark.described import Described
 from headwater.capture.spark.executions import MICRO_BATCH, Executions, planned_at
 from headwater.capture.spark.extract import Extractor
@@ -33,7 +34,7 @@ from headwater.capture.spark.jvm import (
 from headwater.capture.spark.nodes import WRAPPERS, node_name
 from headwater.capture.spark.offsets import offsets_read
 from headwater.capture.spark.sessions import SessionSettings
-from headwater.capture.spark.written import written
+from headwater.capture.spark.written import Place, written
 from headwater.openlineage.lifecycle import EventType
 from headwater.openlineage.names import JobName
 
@@ -45,6 +46,7 @@ class Write(NamedTuple):
     """A batch write that was told of while it was under way."""
 
     number: int
+    plan: Java
     run: RunName
     names: frozenset[tuple[str, str]]
 
@@ -95,17 +97,27 @@ class Batches:
         begun = self._under_way.pop(identity, None)
         if begun is not None:
             self._recent.append((identity, begun.names))
-            self._end(begun.run, execution, duration_ns, error)
+            self._end(begun.run, begun.plan, Place(), execution, duration_ns, error)
             return
         analyzed = call(execution, "analyzed")
         if analyzed is not None:
             self._settings.set_by_sql(analyzed)
-        for plan in _writes(analyzed):
-            self._report(plan, execution, duration_ns, error, at)
+        plans = _writes(analyzed)
+        for plan, place in zip(plans, self._places(plans), strict=True):
+            self._report(plan, place, execution, duration_ns, error, at)
+
+    def _places(self, plans: list[Java]) -> list[Place]:
+        """The place of each write of a statement among those into the same table."""
+        if len(plans) == 1:
+            return [Place()]
+        tables = [self._extractor.table(plan) for plan in plans]
+        keys = [str(call(iceberg(table), "location")) for table in tables]
+        return [Place(keys[:at].count(key), keys.count(key)) for at, key in enumerate(keys)]
 
     def _report(
-        self, plan: Java, execution: Java, duration_ns: int, error: Java | None, at: float
-    ) -> None:
+        self, plan: Java, place: Place, execution: Java, duration_ns: int, error: Java | None,
+        at: float,
+    ) -> None:  # fmt: skip
         """Report a write that is over, from its beginning."""
         session, identity = call(execution, "sparkSession"), int(execution.id())
         described = self._extractor.batch(plan, session, planned_at(execution))
@@ -120,7 +132,7 @@ class Batches:
         node = node_name(execution, plan, failed=error is not None)
         run = self._start(node, session, described, output, datetime.now(UTC) - ago)
         self._runs.describe(run.run_id, described.inputs(), described.outputs(), tell=False)
-        self._end(run, execution, duration_ns, error)
+        self._end(run, plan, place, execution, duration_ns, error)
 
     def _begin(self, number: int, execution: Java) -> None:
         plan = call(execution, "analyzed")
@@ -134,7 +146,7 @@ class Batches:
         began = self._executions.began_at(number)
         at = datetime.fromtimestamp(began, UTC) if began is not None else None
         run = self._start(node_name(execution, plan), session, described, output, at)
-        self._under_way[identity] = Write(number, run, output.names)
+        self._under_way[identity] = Write(number, plan, run, output.names)
         self._runs.describe(run.run_id, described.inputs(), described.outputs())
 
     def _forget(self, running: frozenset[int]) -> None:
@@ -167,7 +179,10 @@ class Batches:
         )
         return run
 
-    def _end(self, run: RunName, execution: Java, duration_ns: int, error: Java | None) -> None:
+    def _end(
+        self, run: RunName, plan: Java, place: Place, execution: Java, duration_ns: int,
+        error: Java | None,
+    ) -> None:  # fmt: skip
         """The end of a write, with what it has left."""
         if error is not None:
             text = message(error)
@@ -176,14 +191,17 @@ class Batches:
             return
         # It has ended, come what may.
         self._barrier.run(
-            "what a write left", lambda: self._tell_what_is_left(run, execution, duration_ns)
+            "what a write left",
+            lambda: self._tell_what_is_left(run, plan, place, execution, duration_ns),
         )
         self._runs.end(run.run_id, EventType.COMPLETE)
 
-    def _tell_what_is_left(self, run: RunName, execution: Java, duration_ns: int) -> None:
+    def _tell_what_is_left(
+        self, run: RunName, plan: Java, place: Place, execution: Java, duration_ns: int
+    ) -> None:
         with contextlib.suppress(Py4JError, PySparkException):
-            table = self._extractor.table(execution.analyzed())
-            left = written(execution, table, self._application_id, duration_ns)
+            table = self._extractor.table(plan)
+            left = written(execution, table, self._application_id, duration_ns, place)
             if any(namespace.startswith("kafka://") for namespace, _ in self._runs.inputs(run)):
                 read = offsets_read(execution)
                 left = msgspec.structs.replace(left, offsets=read.ranges, latest=read.at_most)

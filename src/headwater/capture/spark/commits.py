@@ -48,6 +48,8 @@ class Commits:
             found["offsets"] = offsets
         if snapshot is not None:
             found |= {"snapshot": snapshot.id, "sequence": snapshot.sequence}
+            if snapshot.history:
+                found["history"] = snapshot.history
         if self._is_earlier(batch, snapshot):
             found["recovered"] = True  # an earlier execution has made it, and may have told of it
         return found

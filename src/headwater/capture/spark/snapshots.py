@@ -2,6 +2,7 @@
 
 from typing import NamedTuple, Self
 
+from headwater.capture.spark.history import History, extended, history_of
 from headwater.capture.spark.jvm import Java, call
 
 _QUERY = "spark.sql.streaming.queryId"
@@ -19,6 +20,7 @@ class Snapshot(NamedTuple):
     batch: int
     application: str | None
     made_at: int  # milliseconds since 1970
+    history: History
 
 
 class Snapshots:
@@ -30,6 +32,7 @@ class Snapshots:
     def __init__(self, table: Java, query_id: str) -> None:
         self._table, self._query_id = table, query_id
         self._last: int | None = None
+        self._history: History = ()  # of the last one
 
     @classmethod
     def of(cls, execution: Java, query_id: str) -> Self | None:
@@ -43,30 +46,44 @@ class Snapshots:
         Asked after each micro-batch, so every question to the JVM counts.
         """
         self._table.refresh()
-        snapshot = self._table.currentSnapshot()
-        if snapshot is None:
+        current = self._table.currentSnapshot()
+        if current is None:
             return []
-        newest = identity = int(snapshot.snapshotId())
+        seen, is_linked = self._since_last(current)
+        history = self._history if is_linked else None
         found: list[Snapshot] = []
-        for _ in range(_LOOKED_AT):
-            if identity == self._last or len(found) == _MOST:
-                break
-            summary = snapshot.summary()
+        for snapshot, summary in reversed(seen):
+            identity, number = int(snapshot.snapshotId()), int(snapshot.sequenceNumber())
+            history = (
+                extended(history, number)
+                if history is not None
+                else history_of(self._table, identity)
+            )
             if summary.get(_QUERY) == self._query_id:
-                found.append(
-                    Snapshot(
-                        str(identity),
-                        int(snapshot.sequenceNumber()),
-                        int(summary.get(_BATCH)),
-                        summary.get(_APPLICATION),
-                        int(snapshot.timestampMillis()),
-                    )
-                )
+                batch, application = int(summary.get(_BATCH)), summary.get(_APPLICATION)
+                made_at = int(snapshot.timestampMillis())
+                found.append(Snapshot(str(identity), number, batch, application, made_at, history))
+        self._last, self._history = int(current.snapshotId()), history or ()
+        return found
+
+    def _since_last(self, snapshot: Java) -> tuple[list[tuple[Java, Java]], bool]:
+        """Snapshots since the last call with their summaries, latest first.
+
+        With them, whether the earliest was made from the last snapshot that is known. It was not
+        if the table was rolled back since.
+        """
+        seen: list[tuple[Java, Java]] = []
+        own, last = 0, self._history[-1][1] if self._history else 0
+        while snapshot is not None and len(seen) < _LOOKED_AT and own < _MOST:
+            if int(snapshot.snapshotId()) == self._last:
+                return seen, True
+            if 0 < int(snapshot.sequenceNumber()) <= last:
+                break  # it was there at the last call
+            summary = snapshot.summary()
+            seen.append((snapshot, summary))
+            own += summary.get(_QUERY) == self._query_id
             parent = snapshot.parentId()
-            if parent is None or int(parent) == self._last:
-                break
-            identity, snapshot = int(parent), self._table.snapshot(parent)
-            if snapshot is None:
-                break  # it has expired
-        self._last = newest
-        return found[::-1]
+            if parent is not None and int(parent) == self._last:
+                return seen, True
+            snapshot = None if parent is None else self._table.snapshot(parent)
+        return seen, False

@@ -3,15 +3,19 @@
 import re
 from datetime import UTC, datetime
 
-from headwater.capture.datasets.naming import Version
+from headwater.capture.datasets.naming import PART, Version
 from headwater.capture.spark.catalogs import iceberg
-from headwater.capture.spark.jvm import Java, attempt, call, class_name
+from headwater.capture.spark.jvm import Java, attempt, call, class_name, string_map
 
 # Files whose modification is looked at: their listing comes over as one text.
 _MOST_FILES = 20_000
 _MODIFIED = re.compile(r"modification_time=(\d+)")
 _MOST_WRAPPERS = 3
 _MOST_SNAPSHOTS = 50  # that are made while a write is under way
+# Options of Iceberg that read what was added between two snapshots.
+_INCREMENT = frozenset({"start-snapshot-id", "end-snapshot-id", "start-timestamp", "end-timestamp"})
+# Those that select a state. Some versions of Iceberg do not have it in the table that they give.
+_STATE = frozenset({"snapshot-id", "as-of-timestamp", "branch", "tag"})
 
 
 def version_of(leaf: Java, planned_at: int | None = None) -> Version | None:
@@ -25,19 +29,24 @@ def version_of(leaf: Java, planned_at: int | None = None) -> Version | None:
     table = call(relation or leaf, "table")
     if table is None:
         return None
-    return _of_iceberg(table, planned_at) or _of_files(call(table, "fileIndex"))
+    options = frozenset(string_map(call(relation or leaf, "options")))
+    return _of_iceberg(table, options, planned_at) or _of_files(call(table, "fileIndex"))
 
 
-def _of_iceberg(table: Java, planned_at: int | None) -> Version | None:
+def _of_iceberg(table: Java, options: frozenset[str], planned_at: int | None) -> Version | None:
     """The snapshot of an Iceberg table; newer versions of Iceberg hold it fast for a query."""
     inner = iceberg(table)
     if inner is None:
         return None
+    if options & _INCREMENT:
+        return PART
     for _ in range(_MOST_WRAPPERS):
         selected = call(table, "snapshotId")
         if selected is not None:
             return _snapshot(attempt(inner, "snapshot", selected), str(selected))
         table = call(table, "table")
+    if options & _STATE:
+        return PART
     latest = _latest(inner, planned_at)
     return None if latest is None else _snapshot(latest, str(latest.snapshotId()))
 

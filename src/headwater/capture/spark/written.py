@@ -1,10 +1,12 @@
 """What a batch write left: rows, bytes and files as Spark counted them, or Iceberg's snapshot."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from headwater.capture.facets import Written
 from headwater.capture.spark.catalogs import iceberg
 from headwater.capture.spark.executions import planned_at
+from headwater.capture.spark.history import history_of
 from headwater.capture.spark.jvm import Java, call, class_name, option
 
 _APPLICATION = "spark.app.id"
@@ -12,7 +14,16 @@ _MOST = 50  # snapshots that are looked at
 _WRAPPERS = {"AdaptiveSparkPlanExec": "executedPlan", "CommandResultExec": "commandPhysicalPlan"}
 
 
-def written(execution: Java, table: Java | None, application_id: str, duration_ns: int) -> Written:
+class Place(NamedTuple):
+    """The place of a write among those of its statement that are into the same table."""
+
+    number: int = 0
+    count: int = 1
+
+
+def written(
+    execution: Java, table: Java | None, application_id: str, duration_ns: int, place: Place
+) -> Written:
     """What a write has left that took some time and is over, into a table or elsewhere."""
     inner = iceberg(table) if table is not None else None
     if inner is None:
@@ -21,15 +32,17 @@ def written(execution: Java, table: Java | None, application_id: str, duration_n
     if begun is None:
         return Written()
     found = [*_made(inner, application_id, begun, begun + duration_ns // 1_000_000)]
-    if len(found) != 1:
+    if len(found) != place.count:
         return Written()  # none that stays, or another write at the same time
-    summary = found[0].summary()
+    made = found[::-1][place.number]  # the writes of a statement run one after the other
+    summary = made.summary()
     return Written(
         _number(summary.get("added-records")),
         _number(summary.get("added-files-size")),
         _number(summary.get("added-data-files")),
-        str(found[0].snapshotId()),
-        int(found[0].sequenceNumber()),
+        str(made.snapshotId()),
+        int(made.sequenceNumber()),
+        history_of(inner, int(made.snapshotId())),
     )
 
 

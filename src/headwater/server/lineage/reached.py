@@ -22,7 +22,7 @@ from headwater.server.lineage.commits import (
     snapshots_since,
 )
 from headwater.server.lineage.jobs import job_names
-from headwater.server.lineage.read_versions import SnapshotOrder, versions_told
+from headwater.server.lineage.read_versions import SnapshotHistory, versions_told
 from headwater.server.lineage.run_io import dataset_names, several_names
 from headwater.server.lineage.runs import LISTED
 from headwater.server.lineage.view import StoreView, moment, uuid_text
@@ -38,6 +38,10 @@ _EVENTS = "its reports tell the offsets of several commits together"
 _FUNCTION = "it writes tables and reports no snapshots: later ones may hold the records as well"
 _SEVERAL = "it writes several tables, and does not report which snapshots are of which"
 _UNTOLD = "no run reports these records: this one was killed before it could, or left them out"
+_HISTORY = (
+    "the snapshot that it read is later, and not known to hold the records: the table was rolled "
+    "back, has branches, or its history is not reported"
+)
 _TIME = "which records it read is not reported: it ran after they had been written"
 
 
@@ -200,16 +204,26 @@ class _Walk:
             else:
                 self._read[run.job].add(root)
         read = versions_told(self._view, root, INPUT, [run.id for run in runs])
-        order = SnapshotOrder(self._view, root, arrival.snapshots)
-        holds = order.holds(read.values())
+        history = SnapshotHistory(self._view, root, arrival.snapshots)
+        holds = history.holds(read.values())
         for run in runs:
             has_read = holds.get(read.get(run.id, ""))
             if has_read is not False and self._has_room(run):
                 since = max(arrival.since, run.created_at)
                 made = snapshots_since(self._view, run, since - 1)
                 outputs = _outputs(self._view, run, made)
-                self._visit(_Visit(run, since, outputs, [], None if has_read else _TIME), root)
+                reason = self._doubt(outputs, has_read=has_read, version=read.get(run.id))
+                self._visit(_Visit(run, since, outputs, [], reason), root)
         return True
+
+    def _doubt(
+        self, outputs: dict[int, list[str]], *, has_read: bool | None, version: str | None
+    ) -> str | None:
+        """Why a run behind a table may not have read the records, or where it put them."""
+        if not has_read:
+            return _HISTORY if version else _TIME
+        untold = {root for root, snapshots in outputs.items() if not snapshots}
+        return _FUNCTION if _writes_tables(self._view, untold) else None
 
     def _has_room(self, run: RunRow) -> bool:
         if run.id in self._visits or len(self._visits) < _MOST_RUNS:
