@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +133,7 @@ def test_the_history_of_a_stream_goes_on_across_rollbacks_and_other_writers(
             if not is_long or not queries:
                 queries.append(_start(spark, table, tmp_path / name, is_long=is_long))
             ids = {str(query.runId) for query in queries}
-            captured.wait_for(lambda _, ids=ids, n=batch: len(_commits(captured, ids)) > n)
+            captured.wait_for(partial(_has_commits, ids=ids, count=batch + 1))
             if not is_long:
                 queries[-1].awaitTermination()
             if batch == 1:
@@ -161,12 +162,16 @@ def _commits(captured: Receiver, runs: set[str]) -> list[dict[str, Any]]:
     return [commit for commit in commits if not commit.get("recovered")]
 
 
+def _has_commits(captured: Receiver, ids: set[str], count: int) -> bool:
+    return len(_commits(captured, ids)) >= count
+
+
 def _start(spark: SparkSession, table: Table, folder: Path, *, is_long: bool) -> Any:
     rows: DataFrame = spark.readStream.schema("id bigint, text string").json(str(folder))
     writer = rows.writeStream.queryName(f"history-{folder.name}")
     writer = writer.option("checkpointLocation", f"{folder}-checkpoint")
     trigger = {"processingTime": "0 seconds"} if is_long else {"availableNow": True}
-    return writer.trigger(**trigger).toTable(table.name)  # type: ignore[arg-type]
+    return writer.trigger(**trigger).toTable(table.name)
 
 
 def test_each_write_of_a_statement_tells_its_own_snapshot(

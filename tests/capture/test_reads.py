@@ -182,7 +182,7 @@ def test_a_part_of_a_state_has_no_version(spark: SparkSession, read: Read, table
             spark.read.format("iceberg").options(**options).load(T),
             spark.read.options(**options).table(T),
         ]
-        for part in parts:
+        for part in (*parts, spark.table(f"{T}.changes")):
             old = spark.sql(f"SELECT id AS now FROM {T} VERSION AS OF {first}")
             for frame in (part, part.select("id").union(old), old.union(part.select("id"))):
                 (found,) = read(frame)["inputs"]

@@ -20,7 +20,7 @@ from headwater.trace.forward import Span, rows_reached
 from headwater.trace.iceberg import IcebergTable
 from headwater.trace.lineage import Server
 from headwater.trace.plans import stream_plan, table_plan
-from headwater.trace.ranges import MADE_AGAIN, held
+from headwater.trace.ranges import MADE_AGAIN, NEWER, held
 from headwater.trace.records import group_of
 from headwater.trace.shapes import Record
 from headwater.trace.why import why
@@ -378,7 +378,7 @@ def test_offsets_without_their_records_are_told(traced: Traced) -> None:
     )
     told = [why_not(spark, traced.client, traced.settings, table, Record(topic, 0, n))
             for n in (0, 1)]  # fmt: skip
-    assert (told[0].outcome, told[0].reason) == ("unknown", MADE_AGAIN)
+    assert (told[0].outcome, told[0].reason) == ("unknown", NEWER)
     assert (told[1].outcome, "no record at the offset" in told[1].reason) == ("removed", True)
     assert held(spark, bootstrap, topic, {0: (0, 9)}, None).doubts == [MADE_AGAIN]
     (newer, missing) = held(spark, bootstrap, topic, {0: (0, 2)}, "2020-01-01T00:00:00Z").doubts

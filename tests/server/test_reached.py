@@ -124,7 +124,7 @@ def test_a_run_is_told_with_its_batches(api: Api) -> None:
     (sink,) = _ask(api, 15, 25)
     assert sink["runs"] == [{
         "runId": run_id("sink"), "state": "RUNNING", "since": minute(1), "firstBatch": 1,
-        "lastBatch": 2, "exact": True, "reason": None,
+        "lastBatch": 2, "exact": True, "reason": None, "readBy": minute(2),
     }]  # fmt: skip
 
 

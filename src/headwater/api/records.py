@@ -18,6 +18,7 @@ class ReachedRun(Answer):
     last_batch: int | None
     exact: bool
     reason: str | None
+    read_by: datetime | None  # when it had read them, if it reads the topic and reports that
 
 
 class ReachedInput(Answer):

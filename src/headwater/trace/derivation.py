@@ -16,6 +16,7 @@ from pyspark.sql import types as T
 
 from headwater.trace import catalyst
 from headwater.trace.catalyst import Plan
+from headwater.trace.collecting import NestedText, collected
 from headwater.trace.columns import as_leaf
 
 MOST = 1_000  # rows of a source that are listed
@@ -200,7 +201,7 @@ class Derivation:
             rows._jdf.collectAsList(), rows._jdf.schema()
         )
         held = DataFrame(local, self._spark)
-        return sorted(held.collect(), key=lambda one: [one[name] for name in ids]), held
+        return sorted(collected(held), key=lambda one: [one[name] for name in ids]), held
 
     def _times(self, equal: Column, variants: list[dict[str, DataFrame]]) -> list[int]:
         """How often the row is in the output, for some other contents of the sources each."""
@@ -259,11 +260,12 @@ def _equals(row: Row, columns: T.StructType, output: T.StructType) -> tuple[Colu
         by_name = [field.name for field in output.fields]
     conditions, is_loose = [F.lit(True)], False
     for field, name in zip(columns.fields, by_name, strict=True):
-        if name is None or not is_comparable(field.dataType):
+        value = row[field.name]
+        if name is None or not is_comparable(field.dataType) or isinstance(value, NestedText):
             is_loose = True
             continue
         column = F.col(f"`{name}`").cast(field.dataType)
-        conditions.append(column.eqNullSafe(_literal(row[field.name], field.dataType)))
+        conditions.append(column.eqNullSafe(_literal(value, field.dataType)))
     return reduce(lambda left, right: left & right, conditions), is_loose
 
 

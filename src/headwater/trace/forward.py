@@ -1,6 +1,7 @@
 """Records forward to rows: which rows of the tables hold them, or were computed from them."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import reduce
 from typing import Any
 
@@ -8,9 +9,10 @@ from msgspec import Struct
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headwater.errors import HeadwaterError
+from headwater.errors import HeadwaterError, TableUnknown
 from headwater.pipeline import sql
 from headwater.pipeline.settings import Settings
+from headwater.trace.collecting import collected
 from headwater.trace.derivation import is_comparable
 from headwater.trace.failures import EVALUATION_ERRORS, not_evaluated
 from headwater.trace.given import PLACE, Given, GivenPlan, targets_of
@@ -18,7 +20,7 @@ from headwater.trace.iceberg import SEQUENCE, IcebergTable
 from headwater.trace.lineage import Lineage, Server
 from headwater.trace.plans import PLACE as PLACED
 from headwater.trace.plans import StreamPlan, TablePlan, plans_named, rows_of
-from headwater.trace.ranges import held
+from headwater.trace.ranges import OTHERS, held, last_read
 from headwater.trace.values import in_utc, shown
 
 _LISTED = 20  # rows that are shown
@@ -28,6 +30,7 @@ _NO_PLAN = "how it computes rows is not known here: --app or --sql may give its 
 _SINCE = "it, or they, have changed since"
 _TABLES = "its plan reads tables, and is not followed through these: give the plan of each job"
 _SEVERAL = "{} plans write the table: which of them made which commit is not known"
+_OTHER_JOBS = "several jobs write the table ({}): the plan may be that of another one"
 _RENAMED = "the table's columns have changed since"
 _ANY_SNAPSHOT = "equal rows of other snapshots are counted as well"
 _CHANGED = "the plan, evaluated without the records, gives other rows in place of these"
@@ -94,14 +97,14 @@ class _Forward:
                 told.table = own.name
                 self._by_given_plan(told, own, output, self._given)
             else:
-                self._by_own_plan(told, output)
+                self._by_own_plan(told, job, output)
         except HeadwaterError as error:
             told.reason = error.message
         except EVALUATION_ERRORS as error:
             told.reason = not_evaluated(error)
         return told
 
-    def _by_own_plan(self, told: RowsReached, output: dict[str, Any]) -> None:
+    def _by_own_plan(self, told: RowsReached, job: dict[str, Any], output: dict[str, Any]) -> None:
         plan = plans_named(told.job)
         if plan is None:
             return
@@ -109,19 +112,22 @@ class _Forward:
         if str(table.node) != told.node_id:
             return
         told.table = table.name
-        if isinstance(plan, StreamPlan):
-            self._of_records(told, table, plan, output)
+        if reason := self._lineage.namesakes(table.node, job):
+            told.reason = reason
+        elif isinstance(plan, StreamPlan):
+            self._of_records(told, table, plan, output, last_read(job))
         else:
             self._of_rows(told, table, plan)
 
     def _of_records(
-        self, told: RowsReached, table: IcebergTable, plan: StreamPlan, output: dict[str, Any]
-    ) -> None:
+        self, told: RowsReached, table: IcebergTable, plan: StreamPlan, output: dict[str, Any],
+        read_at: str | None,
+    ) -> None:  # fmt: skip
         span, bootstrap = self._span, self._settings.need("bootstrap", "Kafka")
         ranges = {span.partition: (span.first, span.last + 1)}
-        found = held(self._spark, bootstrap, span.topic, ranges, None)
+        found = held(self._spark, bootstrap, span.topic, ranges, read_at)
         doubts = self._doubts[plan.table] = [*found.doubts]
-        if found.records is None:
+        if found.records is None or OTHERS & {*doubts}:
             told.reason = "; ".join(doubts)
             return
         made = rows_of(found.records, plan.operators(self._settings, span.topic)).drop(*PLACED)
@@ -163,6 +169,10 @@ class _Forward:
     ) -> None:
         """Rows that a plan gives in another way without the records."""
         span, doubts = self._span, dict[str, None]()
+        writers = self._lineage.applications(table.node)
+        if len(writers) > 1:
+            told.reason = _OTHER_JOBS.format(", ".join(writers))
+            return
         plan = GivenPlan(self._spark, given)
         parts = []
         for snapshot in output["snapshots"][:_COMMITS]:
@@ -177,6 +187,9 @@ class _Forward:
             unsure = [*over.derivation.doubts, *([_TABLES] if over.tables else [])]
             if unsure or not over.derivation.names:
                 told.reason = "; ".join([*unsure, *over.missing]) or "it reads no topic"
+                return
+            if replaced := OTHERS & {*over.doubts}:
+                told.reason = "; ".join(sorted(replaced))
                 return
             doubts |= dict.fromkeys([*over.doubts, *over.missing])
             parts.append(over.derivation.changed_without(
@@ -217,12 +230,17 @@ class _Forward:
         return rows.where(F.col(SEQUENCE).isin(sequences)), []
 
     def _given_tables(self, given: Given) -> dict[str, IcebergTable]:
+        """The tables that a plan was given for; topics, files and other databases have no rows."""
         found = {}
         for target in targets_of(self._spark, given):
-            parts = sql.parts(target)
+            try:
+                parts = sql.parts(target)
+            except ValueError:  # such as a query of JDBC
+                continue
             whole = parts if len(parts) > 2 else (self._settings.catalog, *parts)
-            table = IcebergTable(self._spark, sql.quoted(whole))
-            found[str(table.node)] = table
+            with suppress(TableUnknown):
+                table = IcebergTable(self._spark, sql.quoted(whole))
+                found[str(table.node)] = table
         return found
 
     def _same(self, rows: DataFrame, made: DataFrame) -> Column:
@@ -247,7 +265,7 @@ class _Forward:
         self, told: RowsReached, found: DataFrame, table: IcebergTable, doubts: list[str]
     ) -> None:
         rows = found.select(*(f"`{name}`" for name in table.columns))
-        told.rows = [shown(row) for row in rows.limit(_LISTED).collect()]
+        told.rows = [shown(row) for row in collected(rows.limit(_LISTED))]
         told.row_count = len(told.rows) if len(told.rows) < _LISTED else rows.count()
         told.exact, told.reason = not doubts, "; ".join(doubts) or "evaluated again"
 

@@ -6,6 +6,7 @@ format v3 have the sequence number of their file, which tells no more than the f
 """
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from headwater.capture.datasets.naming import location
 from headwater.errors import BadPredicate, TableUnknown
 from headwater.openlineage.names import DatasetName
 from headwater.pipeline import sql, tables
+from headwater.trace.collecting import collected
 from headwater.trace.predicate import reason_of
 
 SEQUENCE, _ROW_ID, _FILE = "_last_updated_sequence_number", "_row_id", "_file"
@@ -45,6 +47,11 @@ class Snapshot(NamedTuple):
     query_id: str | None  # of the streaming query that made it
     batch: int | None
     is_v3: bool
+
+    @property
+    def at(self) -> str:
+        """When it was made."""
+        return datetime.fromtimestamp(self.at_ms / 1000, UTC).isoformat(timespec="milliseconds")
 
 
 class TracedRow(NamedTuple):
@@ -111,7 +118,7 @@ class IcebergTable:
         """
         try:
             found = self.frame().where(condition)
-            rows = found.limit(most + 1).collect()
+            rows = collected(found.limit(most + 1))
             count = len(rows) if len(rows) <= most else found.count()
         except (PySparkException, Py4JError) as error:  # also while rows are compared with it
             raise BadPredicate(text, reason_of(error)) from None

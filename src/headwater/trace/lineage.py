@@ -1,5 +1,6 @@
 """What tracing asks of a lineage server."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
 
@@ -9,6 +10,9 @@ from headwater.openlineage.names import DatasetName
 from headwater.trace.shapes import Formula
 
 _NOT_FOUND = 404
+_NAMESAKES = (
+    "jobs named {} of several namespaces ({}) write the table: which plan is whose is not known"
+)
 _RUNS = 20  # of a job, the latest, that are looked at
 
 
@@ -53,6 +57,7 @@ class Lineage:
         self.notes: dict[str, None] = {}
         self.is_up = True
         self._writes: dict[tuple[str, str, str | None], list[dict[str, Any]]] = {}
+        self._writers: dict[str, list[Writer]] = {}
 
     def writes(
         self, table: DatasetName, snapshot: str, watermark: str | None = None
@@ -92,6 +97,25 @@ class Lineage:
 
     def writers(self, table: DatasetName) -> list[Writer]:
         """The jobs that write a table."""
+        if str(table) not in self._writers:
+            self._writers[str(table)] = self._ask_writers(table)
+        return self._writers[str(table)]
+
+    def applications(self, table: DatasetName) -> list[str]:
+        """The applications that write a table, with their namespaces if they share a name."""
+        jobs = sorted({(application_of(one.name), one.namespace) for one in self.writers(table)})
+        is_shared = len({name for name, _ in jobs}) < len(jobs)
+        return [f"{name} of {space}" if is_shared else name for name, space in jobs]
+
+    def namesakes(self, table: DatasetName, job: Mapping[str, Any]) -> str | None:
+        """That applications of other namespaces with the name of a job write a table as well."""
+        name, own = application_of(job["name"]), job["namespace"]
+        spaces = {one.namespace for one in self.writers(table) if application_of(one.name) == name}
+        if not spaces - {own}:
+            return None
+        return _NAMESAKES.format(name, ", ".join(sorted({*spaces, own})))
+
+    def _ask_writers(self, table: DatasetName) -> list[Writer]:
         told = self._ask("lineage", f"the table {table.name}", nodeId=str(table), depth=1,
                          detail="true")  # fmt: skip
         jobs = [
@@ -136,6 +160,11 @@ class Lineage:
             else:
                 self.note(f"the server refused to answer for {what}: {error.reason}")
         return None
+
+
+def application_of(job: str) -> str:
+    """The name of an application, by that of one of its jobs."""
+    return job.partition(".")[0]
 
 
 def _formula(data: dict[str, Any]) -> Formula:

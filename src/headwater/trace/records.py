@@ -82,7 +82,7 @@ class RecordFinder:
 
     def _other_applications(self, table: IcebergTable) -> list[str]:
         """Why the plan may be that of another application than the one that wrote a row."""
-        names = sorted({one.name.partition(".")[0] for one in self._lineage.writers(table.node)})
+        names = self._lineage.applications(table.node)
         return [_OTHERS.format(", ".join(names))] if len(names) > 1 else []
 
     def find(self, table: IcebergTable, rows: list[TracedRow]) -> list[Records]:
@@ -93,6 +93,8 @@ class RecordFinder:
             write = self._write(table, row)
             if write is None:
                 found[number] = _unknown(_not_written(row))
+            elif reason := self._lineage.namesakes(table.node, write):
+                found[number] = _unknown(reason)
             elif stream_plan(write["name"], table.name) and write["offsets"]:
                 streams.setdefault(write["name"], []).append(number)
             elif plan := table_plan(write["name"], table.name):

@@ -65,4 +65,4 @@ def shown(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, bytes | bytearray):
         return bytes(value).hex(" ")
-    return str(value) if isinstance(value, Decimal) else value
+    return str(value) if isinstance(value, Decimal | str) else value

@@ -16,6 +16,7 @@ from headwater.errors import HeadwaterError
 from headwater.openlineage.names import DatasetName
 from headwater.pipeline import kafka
 from headwater.pipeline.settings import Settings
+from headwater.trace.collecting import NestedText, collected
 from headwater.trace.failures import EVALUATION_ERRORS, not_evaluated
 from headwater.trace.iceberg import SEQUENCE, IcebergTable
 from headwater.trace.lineage import FailedRun, Lineage, Server, Writer
@@ -31,7 +32,7 @@ from headwater.trace.plans import (
     table_plan,
 )
 from headwater.trace.predicate import reason_of
-from headwater.trace.ranges import MADE_AGAIN
+from headwater.trace.ranges import NEWER, is_newer, last_read
 from headwater.trace.shapes import Record, Records
 from headwater.trace.values import in_utc, shown
 
@@ -114,7 +115,7 @@ class _Search:
         current = table.current
         writes = self._lineage.writes(table.node, current) if current else []
         plan = table_plan(writes[0]["name"], table.name) if writes else None
-        if plan is not None:
+        if plan is not None and not self._lineage.namesakes(table.node, writes[0]):
             return self._through_table(table, plan, writes[0])
         return self._through_stream(table)
 
@@ -130,21 +131,26 @@ class _Search:
         plan = stream_plan(reader["name"], table.name)
         if self._is_removed():
             told.outcome, told.reason = "removed", "retention has removed it after it was read"
-        elif gone := self._is_another(table, told.snapshot):
+        elif gone := self._is_another(table, told.snapshot, reader):
             told.outcome, told.reason = gone
+        elif reason := self._lineage.namesakes(table.node, reader):
+            told.reason = reason
         elif plan is not None:
             self._evaluate(told, table, plan.operators(self._settings, self._record.topic))
         elif not self._letters() or not self._is_dropped_early(told):
             told.reason = f"it was read; how {reader['name']} computes rows is not known here"
         return told
 
-    def _is_another(self, table: IcebergTable, snapshot: str | None) -> tuple[str, str] | None:
+    def _is_another(
+        self, table: IcebergTable, snapshot: str | None, reader: dict[str, Any]
+    ) -> tuple[str, str] | None:
         """What to say if the offset holds no record any more, or not the one that was read."""
-        found = self._raw().select(F.unix_millis("timestamp")).collect()
-        if not found:
+        record = self._raw()
+        if record.isEmpty():
             return "removed", _NO_RECORD
         made = table.snapshot(snapshot) if snapshot else None
-        return ("unknown", MADE_AGAIN) if made and found[0][0] > made.at_ms else None
+        read_at = made.at if made else last_read(reader)
+        return ("unknown", NEWER) if read_at and is_newer(record, read_at) else None
 
     def _is_dropped_early(self, told: Outcome) -> bool:
         """Whether a sink of the pipeline drops the record before it makes a row of it."""
@@ -242,7 +248,7 @@ class _Search:
         if self._row is None:
             made = rows_of(self._raw(), operators).drop(*PLACE)
             with suppress(PySparkException):  # which step fails is found one by one
-                self._row = next(iter(made.collect()), None)
+                self._row = next(iter(collected(made)), None)
         return self._row
 
     def _find_operator(self, told: Outcome, operators: list[Operator]) -> None:
@@ -308,8 +314,8 @@ class _Search:
                 )
                 return
         keys = [key.alias(name) for name, key in plan.keys().items()]
-        group = frame.where(mine).select(*keys).collect()[0]
-        rows = table.frame().where(_equals(group)).limit(1).collect()
+        group = collected(frame.where(mine).select(*keys))[0]
+        rows = collected(table.frame().where(_equals(group)).limit(1))
         if not rows:
             told.outcome = "overwritten"
             told.reason = "its group was written, and has been deleted or changed since"
@@ -346,7 +352,7 @@ def _equals(row: Row) -> Column:
     values = {
         name: value
         for name, value in row.asDict().items()
-        if not isinstance(value, Row | dict | list)
+        if not isinstance(value, Row | dict | list | NestedText)
     }
     columns = (F.col(f"`{name}`").eqNullSafe(F.lit(value)) for name, value in values.items())
     return reduce(lambda left, right: left & right, columns, F.lit(True))

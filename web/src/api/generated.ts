@@ -616,6 +616,7 @@ export interface components {
             exact: boolean;
             firstBatch: number | null;
             lastBatch: number | null;
+            readBy: string | null;
             reason: string | null;
             runId: string;
             /** Format: date-time */

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 import msgspec
 
 from headwater.capture.datasets import naming
-from headwater.capture.datasets.naming import Dataset, Version
+from headwater.capture.datasets.naming import PART, Dataset, Version
 from headwater.capture.datasets.registries import Registries
 from headwater.capture.plan.sources import Field, Source
 from headwater.capture.spark.catalogs import Catalogs
@@ -60,9 +60,9 @@ class Leaves:
             fields, read = _shown(leaf, sources[index].fields), self.of(leaf)
             version = versions(leaf) if versions is not None and read else None
             found[index] = tuple(
-                d
-                if d.behind is not None
-                else msgspec.structs.replace(d, fields=d.fields or fields, version=version)
+                msgspec.structs.replace(d, fields=d.fields or fields, version=version)
+                if d.behind is None
+                else msgspec.structs.replace(d, version=PART if d.behind else None)
                 for d in read
             )
         return found

@@ -18,7 +18,7 @@ class Place(NamedTuple):
     """The place of a write among those of its statement that are into the same table."""
 
     number: int = 0
-    count: int = 1
+    writes: int = 1
 
 
 def written(
@@ -32,7 +32,7 @@ def written(
     if begun is None:
         return Written()
     found = [*_made(inner, application_id, begun, begun + duration_ns // 1_000_000)]
-    if len(found) != place.count:
+    if len(found) != place.writes:
         return Written()  # none that stays, or another write at the same time
     made = found[::-1][place.number]  # the writes of a statement run one after the other
     summary = made.summary()

@@ -47,6 +47,7 @@ class Committed(NamedTuple):
     snapshots: list[str]
     is_stateful: bool
     is_per_commit: bool  # otherwise all that was committed between two reports is told together
+    until: int | None = None  # when it had read all of them that it read; None where it is not told
 
 
 class _Report(NamedTuple):
@@ -66,14 +67,17 @@ def committed(view: StoreView, run: RunRow, records: Records) -> Committed | Non
     tally = _Tally(view, records)
     tally.add(first.facet)
     tally.add_snapshots(row[0] for row in between)
+    until = first.at
     for one in _reports(view, run, edge, records):
         tally.add(one.facet)
+        until = max(until, one.at)
     return Committed(
         first.after,
         [*tally.batches, *_last_batch(view, run, edge, records)],
         [*tally.snapshots],
         tally.is_stateful,
         tally.is_per_commit,
+        until,
     )
 
 
@@ -104,18 +108,24 @@ class _Tally:
                 self.snapshots[one] = None
 
 
-def recovered(view: StoreView, run: RunRow, records: Records) -> tuple[list[CommitProgress], bool]:
-    """The commits with any of the records that were made before the run, and that it tells of.
+class Recovered(NamedTuple):
+    """The commits with any of some records that a run tells of, and that were made before it."""
 
-    With them, whether the query keeps state.
-    """
-    kept, held, is_stateful = Kept(view.budget), list[CommitProgress](), False
-    for facet in first_reports(view, run.id):
+    commits: list[CommitProgress]
+    is_stateful: bool
+    at: int  # when it told of them
+
+
+def recovered(view: StoreView, run: RunRow, records: Records) -> Recovered:
+    """The commits with any of the records that were made before the run, and that it tells of."""
+    kept, held, is_stateful, at = Kept(view.budget), list[CommitProgress](), False, run.created_at
+    for time, facet in first_reports(view, run.id):
         told = [one for one in facet.commits or () if one.recovered and _holds(one, records)]
         kept.texts(*(commit.snapshot for commit in told if commit.snapshot))
         held += told
         is_stateful |= _is_stateful(facet)
-    return held, is_stateful
+        at = time
+    return Recovered(held, is_stateful, at)
 
 
 def _is_stateful(facet: ProgressFacet) -> bool:

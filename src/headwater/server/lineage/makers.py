@@ -156,9 +156,11 @@ def _first_told(view: StoreView, run: int) -> list[CommitProgress]:
     return found
 
 
-def first_reports(view: StoreView, run: int) -> Iterable[ProgressFacet]:
-    """The first report of a run that tells of snapshots, if there is any."""
-    return (facet for _, facet in reports(view, _first_report(view, run)))
+def first_reports(view: StoreView, run: int) -> Iterable[tuple[int, ProgressFacet]]:
+    """The first report of a run that tells of snapshots, if there is any, and its time."""
+    for seq, facet in reports(view, _first_report(view, run)):
+        ((time,),) = view.session.all("SELECT time FROM event WHERE seq = ?", seq)
+        yield time, facet
 
 
 def _first_report(view: StoreView, run: int) -> list[int]:

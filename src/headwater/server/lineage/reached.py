@@ -10,12 +10,12 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from headwater.api.records import ReachedInput, ReachedJob, ReachedOutput, ReachedRun
-from headwater.openlineage.facets import CommitProgress
 from headwater.openlineage.names import DatasetName, JobName
 from headwater.server.lineage.commits import (
     Committed,
     Progress,
     Records,
+    Recovered,
     committed,
     furthest,
     recovered,
@@ -68,6 +68,7 @@ class _Visit(NamedTuple):
     outputs: dict[int, list[str]]  # dataset → its snapshots
     batches: list[int]
     reason: str | None
+    until: int | None = None  # when it had read the records, if it read the topic itself
 
 
 class _Told:
@@ -87,19 +88,21 @@ class _Told:
             self.by_run[run.id] = own
             self._snapshots.setdefault(run.job, set()).update(own.snapshots)
 
-    def add_recovered(self, run: RunRow, commits: list[CommitProgress], is_stateful: bool) -> None:
+    def add_recovered(self, run: RunRow, told: Recovered) -> None:
         """Take what a run tells of the one before it, which was killed before it could do so."""
         known = self._snapshots.setdefault(run.job, set())
-        lost = [commit for commit in commits if commit.snapshot and commit.snapshot not in known]
+        lost = [one for one in told.commits if one.snapshot and one.snapshot not in known]
         if not lost:
             return
         maker = self.last.get(run.job, run)
-        own = self.by_run.get(maker.id) or Committed(maker.updated_at, [], [], is_stateful, True)
+        own = self.by_run.get(maker.id)
+        own = own or Committed(maker.updated_at, [], [], told.is_stateful, True)
         snapshots = [commit.snapshot for commit in lost if commit.snapshot]
         batches = [commit.batch for commit in lost if commit.batch is not None]
         self.by_run[maker.id] = own._replace(
-            batches=[*own.batches, *batches], snapshots=[*own.snapshots, *snapshots]
-        )
+            batches=[*own.batches, *batches], snapshots=[*own.snapshots, *snapshots],
+            until=max(own.until or 0, told.at),
+        )  # fmt: skip
         known.update(snapshots)
 
     def note_end(self, run: RunRow, end: int, first: int) -> None:
@@ -172,7 +175,7 @@ class _Walk:
             told.note_end(run, end or 0, records.first)
             if (end or 0) > records.first:
                 told.add(run, committed(self._view, run, records))
-                told.add_recovered(run, *recovered(self._view, run, records))
+                told.add_recovered(run, recovered(self._view, run, records))
             # One that failed at its start made nothing.
             if end is not None or run.job not in told.last:
                 told.last[run.job] = run
@@ -364,7 +367,7 @@ def _by_offsets(view: StoreView, run: RunRow, told: Committed) -> _Visit:
         reason = _SEVERAL
     elif reason is None and _writes_tables(view, {root for root in outputs if not outputs[root]}):
         reason = _FUNCTION
-    return _Visit(run, told.since, outputs, told.batches, reason)
+    return _Visit(run, told.since, outputs, told.batches, reason, told.until)
 
 
 def _not_topics(view: StoreView, roots: set[int]) -> set[int]:
@@ -387,4 +390,5 @@ def _run(visit: _Visit) -> ReachedRun:
         max(visit.batches, default=None),
         visit.reason is None,
         visit.reason,
+        None if visit.until is None else moment(visit.until),
     )
