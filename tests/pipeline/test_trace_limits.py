@@ -46,7 +46,14 @@ def _topic(
     admin = AdminClient({"bootstrap.servers": bootstrap})
     for made in admin.create_topics([NewTopic(name, 2, 1)]).values():
         made.result(60)
-    producer = Producer({"bootstrap.servers": bootstrap})
+    _send(traced, name, ages_ms, texts)
+
+
+def _send(
+    traced: Traced, name: str, ages_ms: list[int], texts: Sequence[str] = "0123456789"
+) -> None:
+    """Send records to a topic."""
+    producer = Producer({"bootstrap.servers": traced.settings.bootstrap})
     now = int(time.time() * 1000)
     for text, age in zip(texts, ages_ms, strict=False):
         producer.produce(name, text.encode(), partition=0, timestamp=now - age)
@@ -340,3 +347,37 @@ def test_only_what_python_cannot_hold_becomes_text(traced: Traced, kind: str) ->
             assert value == (printed if kind == "date" else f"{printed} 00:00:00")
         else:
             assert str(shown(value)).startswith(str(printed))
+
+
+def test_a_read_after_a_rollback_and_one_of_an_increment_are_not_exact(
+    traced: Traced, tmp_path: Path
+) -> None:
+    """A stream commits twice, the second commit is rolled back, and the stream goes on."""
+    table, topic, spark = "traced.default.rolled", "rolled", traced.spark
+    spark.sql(f"CREATE TABLE {table} (partition INT, offset BIGINT, size INT) {V3}")
+    for copy in ("whole", "part"):
+        spark.sql(f"CREATE TABLE traced.default.rolled_{copy} (offset BIGINT) {V3}")
+    _topic(traced, topic, [_HOUR] * 4)
+    arguments = [traced.settings.bootstrap, topic, table, f"{tmp_path}/place"]
+    first = ""
+    with _captured(traced, tmp_path / "spool") as capture:
+        for batch in range(3):
+            traced_apps.run_really(STREAM, *arguments)
+            if batch == 0:
+                first = str(IcebergTable(spark, table).current)
+            elif batch == 1:
+                spark.sql(f"CALL traced.system.rollback_to_snapshot('default.rolled', {first})")
+            _send(traced, topic, [_HOUR] * 4)
+        with capture.part("whole") as session:
+            session.table(table).select("offset").writeTo("traced.default.rolled_whole").append()
+        with capture.part("part") as session:
+            since = session.read.option("start-snapshot-id", first).table(table)
+            since.select("offset").writeTo("traced.default.rolled_part").append()
+    node = f"dataset:kafka://{traced.settings.bootstrap}:{topic}"
+    told = []
+    for batch in range(3):
+        asked = {"partition": 0, "firstOffset": 4 * batch + 1, "lastOffset": 4 * batch + 3}
+        jobs = traced.client.ask("reached", nodeId=node, **asked)["jobs"]
+        told.append({job["name"].partition(".")[0]: job["exact"] for job in jobs})
+    assert [one["whole"] for one in told] == [True, False, True]
+    assert [one["part"] for one in told] == [False, False, False]
