@@ -3,7 +3,7 @@ import type { Reached, ReachedJob } from "../api/types";
 import { graphOf } from "./making";
 import { batches, trailOf, withTrail } from "./trail";
 
-const run = { runId: "r", state: "RUNNING", since: "", exact: true, reason: null };
+const run = { runId: "r", state: "RUNNING", since: "", exact: true, reason: null, readBy: null };
 
 function jobOf(name: string, more: Partial<ReachedJob> = {}): ReachedJob {
   const own = { nodeId: `job.${name}`, namespace: "a", name };
