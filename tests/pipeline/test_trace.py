@@ -1,6 +1,7 @@
 """Rows traced back to the records of the topic, and records to the tables, on the real platform."""
 
 import random
+from datetime import UTC, datetime
 from decimal import Decimal
 from functools import reduce
 from typing import Any
@@ -308,10 +309,13 @@ def test_a_record_that_a_sink_cannot_decode_is_a_dead_letter(traced: Traced) -> 
     for job, output in (("sink", dataset(table.name, table.namespace)),
                         (f"sink.{TOPIC}.dead-letters", letters)):  # fmt: skip
         progress = facet(rows=1, sources=[], commits=commits)
-        traced.server.api.send(
-            run_event("START", 0, run=job, job=job, inputs=[topic], outputs=[output]),
-            run_event("RUNNING", 1, run=job, job=job, headwater_progress=progress),
+        events = (
+            run_event("START", run=job, job=job, inputs=[topic], outputs=[output]),
+            run_event("RUNNING", run=job, job=job, headwater_progress=progress),
         )
+        for event in events:  # after the records were sent
+            event["eventTime"] = datetime.now(UTC).isoformat()
+            traced.server.api.send(event)
     told = _ask_not(traced, "traced.default.sunk", partition, offset)
     assert (told.outcome, told.operator) == ("dead letter", "decode by its schema")
     assert "it went to the topic letters" in told.reason
