@@ -54,7 +54,7 @@ class Source(Struct, frozen=True):
 
 def source_of(node: Node) -> Source:
     """The source that a leaf describes."""
-    output = node.trees("output")
+    output = outputs(node)
     return Source(
         kind=node.type_name,
         ids=tuple(expr_id(attribute) for attribute in output),
@@ -92,6 +92,11 @@ def made_up(node: Node) -> Relation:
     return Relation(
         tuple((expr_id(a), str(a.get("name")), Column(formula=str(a.get("name")))) for a in output)
     )
+
+
+def outputs(node: Node) -> tuple[Node, ...]:
+    """The attributes of a leaf; a table of Hive has those of its data and of its folders apart."""
+    return node.trees("output") or (*node.trees("dataCols"), *node.trees("partitionCols"))
 
 
 def rows_of(node: Node) -> tuple[Node, ...]:
