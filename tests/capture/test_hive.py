@@ -59,3 +59,17 @@ def test_tables_of_hive_are_read_with_their_columns(events: list[Event], kind: C
     (read,) = run[-1]["inputs"]
     fields = [field["name"] for field in read["facets"]["schema"]["fields"]]
     assert fields == ["id", "price", "day"]
+
+
+def test_folders_that_hive_writes_are_outputs(
+    events: list[Event], home: Path, kind: Check
+) -> None:
+    rows = {
+        "given": "Hive: `INSERT OVERWRITE LOCAL DIRECTORY … ROW FORMAT`",
+        "shared": "Hive: `INSERT OVERWRITE DIRECTORY … STORED AS`",
+    }
+    for folder, words in rows.items():
+        (run,) = runs(events, f"/{folder}")
+        kind(words, run)
+        (written,) = run[-1]["outputs"]
+        assert (written["namespace"], written["name"]) == ("file", f"{home}/{folder}")

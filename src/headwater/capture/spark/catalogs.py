@@ -1,5 +1,8 @@
 """Names tables by their catalogs: the place is the dataset, the catalog's name a symlink."""
 
+from pathlib import Path
+from urllib.parse import urlsplit
+
 from headwater.capture.datasets import naming
 from headwater.capture.datasets.naming import Dataset, Symlink
 from headwater.capture.spark.jvm import Java, attempt, call, class_name, option, private_field
@@ -35,6 +38,15 @@ class Catalogs:
             return Dataset(symlink.namespace, symlink.name)
         dataset = naming.location(str(place.toString()))
         return Dataset(dataset.namespace, dataset.name, (symlink,))
+
+    def files(self, path: str, *, is_local: bool) -> Dataset:
+        """Files at a place that a command names as it is written in SQL."""
+        if urlsplit(path).scheme:
+            return naming.location(path)
+        if is_local:
+            return naming.location(str(Path(path).absolute()))
+        default = self._hadoop_value("fs.defaultFS") or "file:///"
+        return naming.location(f"{default.rstrip('/')}/{path.lstrip('/')}")
 
     def has(self, table: Java) -> bool:
         """Whether Spark's own catalog has a table."""

@@ -79,7 +79,8 @@ class Extractor:
         table = loads.table_of(self._session, plan)
         lineage = loads.lineage_of(table)
         files = msgspec.structs.replace(
-            loads.files_of(self._session, plan), fields=lineage.sources[0].fields
+            self._catalogs.files(str(plan.path()), is_local=bool(plan.isLocal())),
+            fields=lineage.sources[0].fields,
         )
         written = msgspec.structs.replace(
             self._catalogs.v1(table), fields=lineage.sources[0].fields

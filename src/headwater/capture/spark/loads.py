@@ -1,11 +1,7 @@
 """`LOAD DATA`: files that become part of a table without being read."""
 
 import json
-from pathlib import Path
-from urllib.parse import urlsplit
 
-from headwater.capture.datasets import naming
-from headwater.capture.datasets.naming import Dataset
 from headwater.capture.plan import PlanLineage
 from headwater.capture.plan.sources import Field, Source, relation_of
 from headwater.capture.spark.jvm import Java
@@ -16,17 +12,6 @@ COMMAND = "LoadDataCommand"
 def table_of(session: Java, plan: Java) -> Java:
     """The table that files are loaded into, as Spark's catalog has it."""
     return session.sessionState().catalog().getTableMetadata(plan.table())
-
-
-def files_of(session: Java, plan: Java) -> Dataset:
-    """The files that are loaded."""
-    path = str(plan.path())
-    if urlsplit(path).scheme:
-        return naming.location(path)
-    if plan.isLocal():
-        return naming.location(str(Path(path).absolute()))
-    default = str(session.sparkContext().hadoopConfiguration().get("fs.defaultFS") or "file:///")
-    return naming.location(f"{default.rstrip('/')}/{path.lstrip('/')}")
 
 
 def lineage_of(table: Java) -> PlanLineage:

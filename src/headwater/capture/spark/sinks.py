@@ -38,6 +38,10 @@ class Sinks:
             return self._catalogs.v1(table) if table is not None else _written_to(plan)
         if kind in _CREATES:
             return self._created(plan)
+        if kind == "InsertIntoHiveDirCommand":
+            place = option(plan.storage().locationUri())
+            is_local = bool(plan.isLocal())
+            return place and self._catalogs.files(str(place.toString()), is_local=is_local)
         table = call(plan, "table") or call(plan, "tableDesc")
         if table is not None and class_name(table) == "CatalogTable":
             found = self._catalogs.v1(table)
