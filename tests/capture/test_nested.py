@@ -17,6 +17,29 @@ Edges = dict[str, set[tuple[str, str]]]
 
 def fields_of(spark: SparkSession, query: str, output: str = "file") -> Edges:
     """The columns of an event's output, each with its input fields and their effects."""
+    return {
+        name: {
+            (given["field"], step["subtype"])
+            for given in entry["inputFields"]
+            for step in given["transformations"]
+        }
+        for name, entry in entries_of(spark, query, output).items()
+    }
+
+
+def descriptions_of(spark: SparkSession, query: str, field: str) -> set[str]:
+    """The expressions by which an input field takes part in the output's columns."""
+    return {
+        step["description"]
+        for entry in entries_of(spark, query, "file").values()
+        for given in entry["inputFields"]
+        if given["field"] == field
+        for step in given["transformations"]
+    }
+
+
+def entries_of(spark: SparkSession, query: str, output: str) -> dict[str, Any]:
+    """The columns of an event's output, as the event has them."""
     frame = run_query(spark, query)
     lineage = analyze(analyzed(frame))
     listed = frame.schema.jsonValue()["fields"]
@@ -24,14 +47,8 @@ def fields_of(spark: SparkSession, query: str, output: str = "file") -> Edges:
     written = Dataset(output, "out", fields=typed if output == "file" else ())
     datasets = {index: (Dataset("file", f"in{index}"),) for index in range(len(lineage.sources))}
     (told,) = Described(lineage, datasets, (written,)).outputs()
-    return {
-        name: {
-            (given["field"], step["subtype"])
-            for given in entry["inputFields"]
-            for step in given["transformations"]
-        }
-        for name, entry in told["facets"]["columnLineage"]["fields"].items()
-    }
+    fields: dict[str, Any] = told["facets"]["columnLineage"]["fields"]
+    return fields
 
 
 def test_the_column_that_holds_a_value_is_listed_beside_it(spark: SparkSession) -> None:
@@ -107,3 +124,29 @@ def test_an_output_lists_a_limited_number_of_values_inside_it(spark: SparkSessio
     assert "a.f599" in found
     assert not [name for name in found if name.startswith("b.")]
     assert found["b"] == {("id", "TRANSFORMATION")}
+
+
+TAGGED = "from items lateral view explode(tags) t as tag"
+DECIDING = {
+    f"select sum(weight) as s {TAGGED} group by tag": "GROUP_BY",
+    f"select weight as s {TAGGED} where tag = 'x'": "FILTER",
+    f"select weight as s {TAGGED} order by tag": "SORT",
+    f"select weight as s from (select * {TAGGED}) join customers on tag = name": "JOIN",
+    f"select sum(weight) over (partition by tag) as s {TAGGED}": "WINDOW",
+    f"select if(tag = 'x', weight, 0) as s {TAGGED}": "CONDITIONAL",
+}
+
+
+@pytest.mark.parametrize("query", DECIDING)
+def test_an_exploded_element_decides_about_other_columns(spark: SparkSession, query: str) -> None:
+    found = fields_of(spark, query)["s"]
+    assert {("tags", "FILTER"), ("tags._element", DECIDING[query])} <= found
+
+
+def test_conditions_on_a_column_and_on_its_elements_are_both_listed(spark: SparkSession) -> None:
+    query = (
+        "select weight as s from (select * from items where size(tags) > 1)"
+        " lateral view explode(tags) t as tag where tag = 'x'"
+    )
+    assert descriptions_of(spark, query, "tags._element") == {"tags = 'x'"}
+    assert "size(tags) > 1" in descriptions_of(spark, query, "tags")

@@ -255,7 +255,7 @@ def _inputs(
     edges: Iterable[Edge], datasets: Datasets, told: Told, *, with_holders: bool = True
 ) -> list[dict[str, Any]]:
     grouped: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-    for edge in sorted(outermost(edges), key=lambda e: (e.origin, e.effect.name, e.masking)):
+    for edge in sorted(outermost(edges, told), key=lambda e: (e.origin, e.effect.name, e.masking)):
         for dataset, field, effect in _behind(edge, datasets, with_holders):
             key = (dataset.namespace, dataset.name, field)
             kind, subtype = effect.value

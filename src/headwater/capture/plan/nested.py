@@ -5,7 +5,7 @@ names of origins and outputs they are written as in the schema facet: `lines._el
 `attrs.value`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from headwater.capture.plan.lineage import NO_EDGES, Column, Edge, Edges, Effect, changed, combined
@@ -95,24 +95,25 @@ def inside_edges(edges: Edges, way: list[str]) -> Edges:
     return carried | rest
 
 
-def outermost(edges: Iterable[Edge]) -> list[Edge]:
-    """Edges without those that others stand for.
+def outermost(edges: Iterable[Edge], told: Callable[[Edge], str] = lambda _: "") -> list[Edge]:
+    """Edges without those that others stand for; `told` is the expression of each.
 
     Who depends on a value depends on what is inside it; who depends on very many values inside a
-    column is taken to depend on the column. What decides stands for nothing that flows.
+    column is taken to depend on the column. What decides stands for nothing that flows, and for
+    nothing that decides in another way or by another condition.
     """
     listed = list(edges)
     if not any(edge.origin.nested for edge in listed):
         return listed
-    found: dict[tuple[int, str, bool], list[Edge]] = {}
+    found: dict[tuple[int, str, Effect | None, str], list[Edge]] = {}
     for edge in listed:
-        key = edge.origin.source, edge.origin.field, edge.effect.direct
-        found.setdefault(key, []).append(edge)
+        deciding = (None, "") if edge.effect.direct else (edge.effect, told(edge))
+        found.setdefault((edge.origin.source, edge.origin.field, *deciding), []).append(edge)
     return [edge for group in found.values() for edge in _outermost(group)]
 
 
 def _outermost(group: list[Edge]) -> Iterable[Edge]:
-    """The same for the edges of one column, all direct or all indirect."""
+    """The same for the edges of one column, which are all direct or all decide alike."""
     names = {edge.origin.nested for edge in group}
     if len(names) > MOST_PICKED:
         return {Edge(e.origin._replace(nested=""), _held(e), e.masking) for e in group}
