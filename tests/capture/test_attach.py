@@ -107,6 +107,14 @@ def columns(event: Event, output: int = 0) -> dict[str, set[tuple[str, str, str]
     }
 
 
+@pytest.mark.usefixtures("captured")
+def test_a_session_that_is_attached_already_reads_no_settings(spark: SparkSession) -> None:
+    """`getOrCreate()` under `headwater run` attaches each time, and must cost nothing."""
+    first = headwater.attach(spark)
+    assert headwater.attach(spark, heartbeat_seconds="soon") is first
+    assert isinstance(first, Capture)
+
+
 def test_stopped_query_is_aborted(captured: Receiver, arriving: DataFrame, tmp_path: Path) -> None:
     query = start(arriving.selectExpr("id", "price * 2 as total"), "stopped", tmp_path)
     query.processAllAvailable()

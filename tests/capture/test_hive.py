@@ -61,9 +61,7 @@ def test_tables_of_hive_are_read_with_their_columns(events: list[Event], kind: C
     assert fields == ["id", "price", "day"]
 
 
-def test_folders_that_hive_writes_are_outputs(
-    events: list[Event], home: Path, kind: Check
-) -> None:
+def test_folders_that_hive_writes_are_outputs(events: list[Event], home: Path, kind: Check) -> None:
     rows = {
         "given": "Hive: `INSERT OVERWRITE LOCAL DIRECTORY … ROW FORMAT`",
         "shared": "Hive: `INSERT OVERWRITE DIRECTORY … STORED AS`",

@@ -51,6 +51,8 @@ def attach_to(
             _barrier.run("a session of Spark Connect", lambda: capture.listen_in(server.session))
         return capture
     key = id(spark.sparkContext) if is_classic else id(spark)
+    if (known := _attached.get(key)) is not None:  # without reading all of Spark's conf again
+        return known
     settings = read_settings(arguments, _conf(spark) if is_classic else {}, os.environ)
     if settings.disabled:
         return Detached()
