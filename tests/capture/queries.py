@@ -7,6 +7,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro, to_avro
 from pyspark.sql.window import Window
 
+from headwater.capture.spark.plans import plan_json
+
 TOPIC = {"kafka.bootstrap.servers": "broker:9092", "subscribe": "orders"}
 
 
@@ -31,5 +33,4 @@ def run_query(spark: SparkSession, query: str) -> DataFrame:
 
 def analyzed(frame: DataFrame) -> str:
     """The analyzed plan as JSON, as capture reads it."""
-    plan: str = frame._jdf.queryExecution().analyzed().toJSON()
-    return plan
+    return plan_json(frame._jdf.queryExecution().analyzed())

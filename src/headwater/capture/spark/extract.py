@@ -20,6 +20,7 @@ from headwater.capture.spark.described import INTERNAL, Described, record_column
 from headwater.capture.spark.handovers import Handovers, Rows
 from headwater.capture.spark.jvm import Java, call, class_name
 from headwater.capture.spark.leaves import Leaves, VersionOf
+from headwater.capture.spark.plans import plan_json
 from headwater.capture.spark.sinks import Sinks
 from headwater.capture.spark.versions import version_of
 
@@ -106,7 +107,7 @@ class Extractor:
         """A plan with what its rows were before they were handed over."""
         known = self._behind.leaves(plan, handed)
         lineages = {ids: described.lineage for ids, described in known.items()}
-        lineage = analyze(str(plan.toJSON()), lineages)
+        lineage = analyze(plan_json(plan), lineages)
         datasets = self._inputs(plan, lineage, versions)
         adopted = [known[ids] for ids in lineage.adopted]
         for one in adopted:
