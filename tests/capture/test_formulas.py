@@ -37,6 +37,21 @@ FORMULAS = {
     "select price as x from orders union all select credit * 2 from customers": (
         "price | credit * 2"
     ),
+    "select nullif(qty, 2) as x from orders": "nullif(qty, 2)",
+    "select qty between 1 and 2 + 3 as x from orders": "qty BETWEEN 1 AND (2 + 3)",
+    "select nvl(item, 'none') as x from orders": "nvl(item, 'none')",
+    "select nvl2(item, 1, 2) as x from orders": "nvl2(item, 1, 2)",
+    "select zeroifnull(qty) as x from orders": "zeroifnull(qty)",
+    "select nullifzero(qty) as x from orders": "nullifzero(qty)",
+    "select try_divide(price, qty) as x from orders": "try_divide(price, qty)",
+    "select nvl(nullif(qty, 2), try_add(qty, 1)) as x from orders": (
+        "nvl(nullif(qty, 2), try_add(qty, 1))"
+    ),
+    "select typeof(qty) as x from orders": "typeof(qty)",
+    "select sum(nvl(price, 0)) as x from orders": "sum(nvl(price, 0))",
+    "select aes_encrypt(item, '0000111122223333', 'ECB') as x from orders": (
+        "aes_encrypt(item, '***', '***', '***', '***', '***')"
+    ),
     "select sha2(concat(item, 'salt'), 256) as x from orders": "sha2(concat(item, '***'), 256)",
     "select max(ts) > date'2026-01-02' as x from orders": (
         "max(ts) > cast(DATE '2026-01-02' AS timestamp)"

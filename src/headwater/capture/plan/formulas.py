@@ -16,6 +16,7 @@ LONGEST = 240  # characters of a formula
 _LONGEST_LITERAL = 60
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_QUOTES = "'"
 _PLAIN = frozenset({"byte", "short", "integer", "long", "float", "double"})
 _TYPES = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}
 _INFIX = {
@@ -35,6 +36,8 @@ _NAMES = {
     "regexp_extract", "RegExpReplace": "regexp_replace", "StringSplit": "split",
     "StringTrim": "trim", "StringTrimLeft": "ltrim", "StringTrimRight": "rtrim",
     "TruncDate": "trunc", "TruncTimestamp": "date_trunc", "UnaryMinus": "-",
+    "NullIf": "nullif", "NullIfZero": "nullifzero", "ZeroIfNull": "zeroifnull",
+    "TypeOf": "typeof", "RegExpCount": "regexp_count", "RegExpSubStr": "regexp_substr",
     "ConcatWs": "concat_ws", "XxHash64": "xxhash64", "Murmur3Hash": "hash",
 }  # fmt: skip
 _SECRETIVE = frozenset(
@@ -195,6 +198,8 @@ _WRITERS: dict[str, Callable[[Node, Sequence[str]], str]] = {
     "IsNull": lambda _, texts: f"({texts[0]} IS NULL)",
     "IsNotNull": lambda _, texts: f"({texts[0]} IS NOT NULL)",
     "In": lambda _, texts: f"({texts[0]} IN ({', '.join(texts[1:])}))",
+    "Between": lambda _, texts: f"({texts[0]} BETWEEN {texts[1]} AND {texts[2]})",
+    "Extract": lambda _, texts: f"extract({bare(texts[0]).strip(_QUOTES)} FROM {bare(texts[1])})",
     "GetArrayItem": lambda _, texts: f"{texts[0]}[{bare(texts[1])}]",
     "GetMapValue": lambda _, texts: f"{texts[0]}[{bare(texts[1])}]",
     "UnaryMinus": lambda _, texts: f"-{texts[0]}",

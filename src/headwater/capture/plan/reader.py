@@ -118,7 +118,7 @@ class Reader:
 
         def visit(node: Node, inputs: tuple[Column, ...]) -> Column:
             column = self._value(node, inputs, scope)
-            return column.with_formula(_formula(node, inputs, column))
+            return column.with_formula(self._formula(node, inputs, column, scope))
 
         return fold(expression, visit, self._eager_children)
 
@@ -130,6 +130,13 @@ class Reader:
         if node.package.startswith(_CATALYST):
             return column
         return column.with_note(Note("unknown", node.type_name))
+
+    def _formula(self, node: Node, inputs: tuple[Column, ...], column: Column, scope: Scope) -> str:
+        own = list(node.expressions()) if node.get("replacement") is not None else []
+        if not own:
+            return _formula(node, inputs, column)
+        # A function that Spark replaces by others: its arguments are beside the replacement.
+        return formula(node, [self.column(one, scope).formula for one in own], ())
 
     def columns(self, expressions: Iterable[Node], scope: Scope) -> Column:
         """Where several values together come from."""
