@@ -37,6 +37,7 @@ FORMULAS = {
     "select price as x from orders union all select credit * 2 from customers": (
         "price | credit * 2"
     ),
+    "select if(qty > 1, item, item) as x from orders": "item",
     "select nullif(qty, 2) as x from orders": "nullif(qty, 2)",
     "select qty between 1 and 2 + 3 as x from orders": "qty BETWEEN 1 AND (2 + 3)",
     "select nvl(item, 'none') as x from orders": "nvl(item, 'none')",

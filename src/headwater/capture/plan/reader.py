@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from headwater.capture.plan.branches import only_branch
 from headwater.capture.plan.formulas import FIELDS, PATHS, SAME, bare, field_name, formula
 from headwater.capture.plan.lineage import (
     Column,
@@ -198,6 +199,9 @@ def _formula(node: Node, inputs: tuple[Column, ...], column: Column) -> str:
         return column.formula or f"{inputs[0].formula}.{field_name(node)}"
     if column.formula and (node.type_name in PATHS or (inputs and inputs[0].decoded)):
         return column.formula  # a field of a record: named by what the record has
+    only = only_branch(node)
+    if only is not None:
+        return inputs[only].formula
     origins: tuple[str, ...] = ()
     if node.type_name == "PreciseTimestampConversion":
         origins = tuple({edge.origin.name for edge in column.edges})

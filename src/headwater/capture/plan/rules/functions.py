@@ -1,5 +1,6 @@
 """Rules for functions whose arguments do not all count alike: conditions, aggregates, windows."""
 
+from headwater.capture.plan.branches import only_branch
 from headwater.capture.plan.lineage import Column, Effect, Note, changed, merge
 from headwater.capture.plan.nested import ELEMENT, decode
 from headwater.capture.plan.reader import ExpressionRule, Reader, Scope
@@ -58,6 +59,9 @@ def _choose(conditions: list[Column], values: list[Column]) -> Column:
 
 
 def _case(_: Reader, node: Node, inputs: tuple[Column, ...], _scope: Scope) -> Column:
+    only = only_branch(node)
+    if only is not None:
+        return inputs[only]
     pairs = len(inputs) // 2 * 2
     values = [
         column
@@ -68,6 +72,9 @@ def _case(_: Reader, node: Node, inputs: tuple[Column, ...], _scope: Scope) -> C
 
 
 def _if(_: Reader, node: Node, inputs: tuple[Column, ...], _scope: Scope) -> Column:
+    only = only_branch(node)
+    if only is not None:
+        return inputs[only]
     values = [c for c, e in zip(inputs[1:], node.children[1:], strict=True) if not _raises(e)]
     return _choose([inputs[0]], values)
 
