@@ -7,6 +7,7 @@ application. The process is the application's own: its arguments, exit code and 
 import os
 import runpy
 import sys
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,13 @@ def observe_sessions() -> None:
     kind: Any = SparkSession
     original, initialize, barrier = builder.getOrCreate, kind.__init__, FaultBarrier()
 
+    @wraps(original)
     def get_or_create(self: Any) -> SparkSession:
         session: SparkSession = original(self)
         barrier.run("attaching to a session", lambda: attach(session))
         return session
 
+    @wraps(initialize)
     def init(self: Any, *arguments: Any, **more: Any) -> None:
         initialize(self, *arguments, **more)
         barrier.run("attaching to a session", lambda: attach(self))
@@ -47,6 +50,7 @@ def install_official(jar: str) -> None:
     builder: Any = SparkSession.Builder
     original = builder.getOrCreate
 
+    @wraps(original)
     def get_or_create(self: Any) -> SparkSession:
         # Beside the application's own jars: the listener looks into Iceberg's classes.
         conf = {key: str(value) for key, value in self._options.items()}

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from types import FrameType, ModuleType, TracebackType
 from typing import Any, NoReturn, Protocol
 
+from headwater.capture.stand_ins import StandIn, StandInAt
+
 _EXITS = ((sys, "exit"), (builtins, "exit"), (builtins, "quit"))
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -36,26 +38,28 @@ class Endings:
     def __init__(self, ending: Ending) -> None:
         self._ending = ending
         self._previous: dict[signal.Signals, Any] = {}
+        self._handlers: dict[signal.Signals, StandIn] = {}
         self._excepthook = sys.excepthook
-        sys.excepthook = self._uncaught
-        self._exits = [_Exit(ending, *place) for place in _EXITS if hasattr(*place)]
+        self._stand_ins = [StandInAt(sys, "excepthook", self._uncaught)]
+        self._stand_ins += [_Exit(ending, *place) for place in _EXITS if hasattr(*place)]
         atexit.register(self._ending.over)
         if threading.current_thread() is threading.main_thread():
             for number in _SIGNALS:
+                previous = signal.getsignal(number)
                 # What is ignored, as SIGHUP under nohup, or not Python's, is left alone.
-                if signal.getsignal(number) not in (signal.SIG_IGN, None):
-                    self._previous[number] = signal.signal(number, self._signalled)
+                if previous not in (signal.SIG_IGN, None):
+                    handler = StandIn(previous, self._signalled)
+                    self._handlers[number] = handler
+                    self._previous[number] = signal.signal(number, handler)
 
     def remove(self) -> None:
         """Put back what was there before."""
         atexit.unregister(self._ending.over)
-        if sys.excepthook == self._uncaught:
-            sys.excepthook = self._excepthook
-        for one in self._exits:
+        for one in self._stand_ins:
             one.remove()
         if threading.current_thread() is threading.main_thread():
             for number, previous in self._previous.items():
-                if signal.getsignal(number) == self._signalled:
+                if signal.getsignal(number) is self._handlers[number]:
                     signal.signal(number, previous)
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
@@ -77,26 +81,16 @@ class Endings:
         self._excepthook(kind, error, trace)
 
 
-class _Exit:
+class _Exit(StandInAt):
     """What stands for `sys.exit` and the like: at exit, Python tells nobody the code."""
 
     def __init__(self, ending: Ending, owner: ModuleType, name: str) -> None:
-        self._ending, self._place = ending, (owner, name)
-        self._original = getattr(owner, name)
-        setattr(owner, name, self)
+        self._ending = ending
+        super().__init__(owner, name, self._exit)
 
-    def __call__(self, status: Any = None, /) -> NoReturn:
+    def _exit(self, status: Any = None, /) -> NoReturn:
         """Note the code, and exit."""
         if threading.current_thread() is threading.main_thread():
             self._ending.failed(None if status in (None, 0) else SystemExit(status))
         self._original(status)
         raise SystemExit(status)  # as all of them do
-
-    def __repr__(self) -> str:
-        return repr(self._original)
-
-    def remove(self) -> None:
-        """Put back what was there before."""
-        owner, name = self._place
-        if getattr(owner, name) is self:
-            setattr(owner, name, self._original)

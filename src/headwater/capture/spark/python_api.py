@@ -96,6 +96,10 @@ class PythonApi:
             owner, name, original = self._replaced.pop()
             setattr(owner, name, original)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A method that an application keeps is pickled with this; executors have no session.
+        return type(None), ()
+
     def _wrap(self, owner: type, name: str, wrap: Callable[[Any], Any]) -> None:
         original = inspect.getattr_static(owner, name)
         setattr(owner, name, wrap(original))
