@@ -66,12 +66,11 @@ def run_application(path: str, arguments: list[str]) -> None:
     """Run a Python file as the main program; how it ends goes through `sys.exit`, to be seen."""
     sys.argv = [path, *arguments]
     sys.path[0] = str(Path(path).resolve().parent)
-    code = None
     try:
         runpy.run_path(path, run_name="__main__")
     except SystemExit as end:
-        code = end.code
-    sys.exit(code)
+        sys.exit(end.code)
+    sys.exit()
 
 
 def run_pipeline(spec: str, arguments: list[str]) -> None:

@@ -1,5 +1,6 @@
 """Capture in a classic session: Spark's own listeners, and the plans in the driver's JVM."""
 
+import sys
 import threading
 import time
 import uuid
@@ -57,6 +58,8 @@ _SETTLED_SECONDS = 20.0
 # Exit codes of a JVM that was asked to end: by SIGHUP, SIGINT, SIGTERM.
 _BY_SIGNAL = 128  # exit codes from here on are signals
 _ENDED_BY_SOMEONE = frozenset({129, 130, 143, -1, -2, -15})
+# Captures whose context was stopped: the next application of the process ends theirs.
+_stopped: list["Capture"] = []
 
 
 class Capture:
@@ -70,7 +73,10 @@ class Capture:
         *,
         main_class: str = "",
     ) -> None:
+        for previous in [*_stopped]:
+            previous.succeeded()
         self._settings, self._ended = settings, ended
+        self._under_way: BaseException | None = None
         self._jvm_is_driver = bool(main_class)  # which runs the application's main class
         self._barrier = FaultBarrier()
         self._finished = threading.Lock()
@@ -159,6 +165,14 @@ class Capture:
         """Report the end of the application, and everything that it leaves running as ABORT."""
         self._driver.over()
 
+    def succeeded(self) -> None:
+        """Another application of this process begins; this one's context was stopped before."""
+        _stopped.remove(self)
+        self._endings.remove()
+        self._driver.failed(self._under_way)
+        # Its last events may take a while to be sent: the next application does not wait.
+        threading.Thread(target=self._driver.over, name="headwater-end").start()
+
     def settle(self) -> None:
         """Wait until everything is reported that has happened by now."""
         if not self._finished.locked():
@@ -219,6 +233,8 @@ class Capture:
     def _finish(self, event_type: EventType, reason: str, *, settle: bool = True) -> None:
         if not self._finished.acquire(blocking=False):
             return
+        if self in _stopped:
+            _stopped.remove(self)
         self._notice_dead_jvm()
         if settle:
             # The last actions may still be on their way from Spark's listener bus.
@@ -253,12 +269,15 @@ class Capture:
 
     def _context_stopping(self) -> None:
         """`spark.stop()`: queries that live get no word from Spark, so they get it from here."""
+        self._under_way = _failure(sys.exc_info()[1])
         deadline = self._settle()
-        self._runs.interrupted(SIGNAL_SECONDS)
+        self._runs.stopping(SIGNAL_SECONDS)
         self._driver.abort_children("the Spark context was stopped while the query was running")
         # The next context has a capture of its own: nothing may be reported twice.
         self._hooks.remove()
         self._drain(deadline)  # nobody is in the midst of a question to a context that is gone
+        if not self._finished.locked():
+            _stopped.append(self)
 
     def _settle(self) -> float:
         """Wait until what Spark has told of its actions is told on; give the deadline."""
@@ -324,3 +343,9 @@ class Capture:
         self._driver.abort_children("the driver ended while the query was running")
         event_type = EventType.FAIL if code else EventType.COMPLETE
         self._driver.end(event_type, f"the driver's JVM ended with code {code}")
+
+
+def _failure(error: BaseException | None) -> BaseException | None:
+    """An error that is under way, unless it is none, as an exit with code 0 is."""
+    is_success = isinstance(error, SystemExit) and error.code in (None, 0)
+    return None if is_success or isinstance(error, GeneratorExit) else error

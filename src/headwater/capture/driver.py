@@ -2,10 +2,12 @@
 
 import os
 import time
+import traceback
 import uuid
 from typing import Protocol
 
 from headwater.capture import facets
+from headwater.capture.cancellations import is_cancellation
 from headwater.capture.emitter import Emitter
 from headwater.capture.events import RunName
 from headwater.capture.runs import Runs
@@ -16,6 +18,7 @@ from headwater.openlineage.names import JobName
 
 # A signal that the driver outlives by this much did not end it.
 SIGNAL_SECONDS = 30.0
+_BY_SIGINT = 130  # the exit code of a shell's command that SIGINT has ended
 
 
 class Finish(Protocol):
@@ -63,15 +66,22 @@ class Driver:
         if time.monotonic() - self._signalled_at > SIGNAL_SECONDS:
             self._signal = None
         event_type, reason = EventType.COMPLETE, "the driver ended while the query was running"
-        if self._signal or isinstance(self._error, KeyboardInterrupt):
-            # A call into Spark that a signal interrupts may raise anything.
-            event_type, reason = (
-                EventType.ABORT,
-                f"the driver was ended by {self._signal or 'SIGINT'}",
-            )
+        if in_handler or self._is_interrupted():
+            reason = f"the driver was ended by {self._signal or 'SIGINT'}"
+            event_type = EventType.ABORT
         elif self._error is not None:
             event_type = EventType.FAIL
         self._finish(event_type, reason, settle=not in_handler)
+
+    def _is_interrupted(self) -> bool:
+        """Whether a signal is why the driver ends: it may have caught the signal and gone on."""
+        error = self._error
+        if isinstance(error, KeyboardInterrupt) or self._signal is None:
+            return isinstance(error, KeyboardInterrupt)
+        if error is None or isinstance(error, SystemExit):
+            # At SIGTERM and SIGHUP, drivers clean up and exit; at SIGINT, some just go on.
+            return self._signal != "SIGINT" or _exits_by_interrupt(error)
+        return _is_of_interrupt(error)
 
     def abort_children(self, reason: str) -> None:
         """End the runs below the driver's own."""
@@ -96,3 +106,19 @@ class Driver:
             namespace, _, job = settings.parent_job.partition("/")
             above = RunName(settings.parent_run_id, JobName(namespace, job))
         self.runs.start(self.run, facets.job_type("BATCH", "APPLICATION"), parent=above)
+
+
+def _exits_by_interrupt(end: SystemExit | None) -> bool:
+    return end is not None and (end.code == _BY_SIGINT or _has_interrupt(end))
+
+
+def _is_of_interrupt(error: BaseException) -> bool:
+    """Whether an error is what a signal makes of a call into Spark."""
+    trace = "".join(traceback.format_exception(error, limit=0))
+    return _has_interrupt(error) or is_cancellation(trace)
+
+
+def _has_interrupt(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None

@@ -5,6 +5,7 @@ Handlers that were there before are kept and called; the process ends as it woul
 
 import atexit
 import builtins
+import dis
 import os
 import signal
 import sys
@@ -41,8 +42,9 @@ class Endings:
         self._handlers: dict[signal.Signals, StandIn] = {}
         self._excepthook = sys.excepthook
         self._stand_ins = [StandInAt(sys, "excepthook", self._uncaught)]
-        self._stand_ins += [_Exit(ending, *place) for place in _EXITS if hasattr(*place)]
-        atexit.register(self._ending.over)
+        self._stand_ins += [_Exit(self._exiting, *place) for place in _EXITS if hasattr(*place)]
+        self._exited_in: FrameType | None = None
+        atexit.register(self._over)
         if threading.current_thread() is threading.main_thread():
             for number in _SIGNALS:
                 previous = signal.getsignal(number)
@@ -54,7 +56,7 @@ class Endings:
 
     def remove(self) -> None:
         """Put back what was there before."""
-        atexit.unregister(self._ending.over)
+        atexit.unregister(self._over)
         for one in self._stand_ins:
             one.remove()
         if threading.current_thread() is threading.main_thread():
@@ -77,20 +79,47 @@ class Endings:
     def _uncaught(
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
+        self._exited_in = None
         self._ending.failed(error)
         self._excepthook(kind, error, trace)
+
+    def _exiting(self, end: SystemExit) -> None:
+        """Note the code; whether the process ends with it is not known yet."""
+        self._exited_in = _outermost()
+        self._ending.failed(None if end.code in (None, 0) else end)
+
+    def _over(self) -> None:
+        if self._exited_in is not None and _has_returned(self._exited_in):
+            self._ending.failed(None)  # the script caught the exit, and has come to its end
+        self._ending.over()
 
 
 class _Exit(StandInAt):
     """What stands for `sys.exit` and the like: at exit, Python tells nobody the code."""
 
-    def __init__(self, ending: Ending, owner: ModuleType, name: str) -> None:
-        self._ending = ending
+    def __init__(self, exiting: Callable[[SystemExit], None], owner: ModuleType, name: str) -> None:
+        self._exiting = exiting
         super().__init__(owner, name, self._exit)
 
     def _exit(self, status: Any = None, /) -> NoReturn:
         """Note the code, and exit."""
         if threading.current_thread() is threading.main_thread():
-            self._ending.failed(None if status in (None, 0) else SystemExit(status))
+            end = SystemExit(status)
+            end.__context__ = sys.exc_info()[1]
+            self._exiting(end)
         self._original(status)
         raise SystemExit(status)  # as all of them do
+
+
+def _outermost() -> FrameType:
+    """The frame of the script itself, which is the last one to end."""
+    frame = sys._getframe()
+    while frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
+def _has_returned(frame: FrameType) -> bool:
+    """Whether a frame that is over has come to its end, and was not left by an exception."""
+    last = dis.opname[frame.f_code.co_code[frame.f_lasti]] if frame.f_lasti >= 0 else ""
+    return last.startswith("RETURN")

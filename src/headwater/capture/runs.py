@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from headwater.capture import facets
+from headwater.capture.cancellations import is_cancellation
 from headwater.capture.events import Event, RunName, run_event
 from headwater.capture.facets import Written
 from headwater.capture.fault_barrier import FaultBarrier
@@ -59,6 +60,7 @@ class Runs:
         self._runs: dict[str, Run] = {}
         self._ended: dict[str, None] = {}
         self._interrupted_until = 0.0
+        self._stopping_until = 0.0
         self._barrier = FaultBarrier()
         self._lock = threading.RLock()
 
@@ -143,8 +145,12 @@ class Runs:
                     self._barrier.run("a heartbeat", partial(self._send, run, EventType.RUNNING))
 
     def interrupted(self, seconds: float) -> None:
-        """A signal asks the driver to end: what fails within `seconds` is aborted by it."""
+        """A signal asks the driver to end: what is cancelled within `seconds` is aborted by it."""
         self._interrupted_until = time.monotonic() + seconds
+
+    def stopping(self, seconds: float) -> None:
+        """The context is being stopped: what fails within `seconds` is aborted by that."""
+        self._stopping_until = time.monotonic() + seconds
 
     def end(
         self,
@@ -157,7 +163,7 @@ class Runs:
     ) -> bool:
         """A run ends; False if it had ended before, or was never seen.
 
-        A failure while a signal ends the driver is an ABORT, unless it `is_known` to be none.
+        A failure that the driver's end brings is an ABORT, unless it `is_known` to be none.
         """
         with self._lock:
             run = self._runs.pop(run_id, None)
@@ -166,8 +172,8 @@ class Runs:
             self._ended[run_id] = None
             while len(self._ended) > _REMEMBERED:
                 self._ended.pop(next(iter(self._ended)))
-            is_interrupted = time.monotonic() < self._interrupted_until and not is_known
-            if event_type is EventType.FAIL and is_interrupted:
+            is_open = event_type is EventType.FAIL and not is_known
+            if is_open and self._is_aborted(f"{reason}\n{stack}"):
                 event_type = EventType.ABORT  # Spark cancels what runs, which looks like a failure
             extra = {"errorMessage": facets.error_message(reason, stack)} if reason else {}
             # A backend may take the last event's datasets for the run's: say them again.
@@ -184,6 +190,13 @@ class Runs:
         """The runs that have not ended, oldest first."""
         with self._lock:
             return [run.name for run in self._runs.values()]
+
+    def _is_aborted(self, text: str) -> bool:
+        """Whether what fails now is aborted by the end of the context, or by a signal."""
+        now = time.monotonic()
+        if now < self._stopping_until:
+            return True
+        return now < self._interrupted_until and is_cancellation(text)
 
     def _send(
         self,
