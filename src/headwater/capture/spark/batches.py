@@ -31,10 +31,10 @@ from headwater.capture.spark.jvm import (
     seq,
     stack_trace,
 )
-from headwater.capture.spark.nodes import WRAPPERS, node_name
+from headwater.capture.spark.nodes import WRAPPERS, is_if_absent, node_name, writes_by_another
 from headwater.capture.spark.offsets import offsets_read
 from headwater.capture.spark.sessions import SessionSettings
-from headwater.capture.spark.written import Place, written
+from headwater.capture.spark.written import Place, counted, written
 from headwater.openlineage.lifecycle import EventType
 from headwater.openlineage.names import JobName
 
@@ -121,10 +121,12 @@ class Batches:
         """Report a write that is over, from its beginning."""
         session, identity = call(execution, "sparkSession"), int(execution.id())
         described = self._extractor.batch(plan, session, planned_at(execution))
+        output = described.output
+        if error is None and is_if_absent(plan) and self._is_left_out(plan, execution, output):
+            return
         if described.runs:
             self._stitch(described)
             return
-        output = described.output
         if output is None or self._is_wrapper(plan, output, identity):
             return
         self._recent.append((identity, output.names))
@@ -216,6 +218,12 @@ class Batches:
                 described.outputs(),
                 described.notes(),
             )
+
+    def _is_left_out(self, plan: Java, execution: Java, output: Dataset | None) -> bool:
+        """Whether a write has written nothing, because something was there."""
+        if output is not None and writes_by_another(plan):
+            return not self._is_wrapper(plan, output, int(execution.id()))
+        return counted(call(execution, "executedPlan")).files == 0
 
     def _is_wrapper(self, plan: Java, output: Dataset, identity: int) -> bool:
         """Whether a command that it ran wrote the output: Spark numbers executions in order."""

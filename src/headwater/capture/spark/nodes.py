@@ -52,6 +52,18 @@ def makes_files(plan: Java) -> bool:
     return str(option(call(table, "provider")) or "").lower() in _FILE_FORMATS
 
 
+def is_if_absent(plan: Java) -> bool:
+    """Whether a command writes nothing where there is something already."""
+    if call(plan, "ignoreIfExists") is True:
+        return True
+    return str(call(plan, "mode") or "") == "Ignore"
+
+
+def writes_by_another(plan: Java) -> bool:
+    """Whether a command never writes but by another one, of which Spark tells as well."""
+    return class_name(plan) in ("CreateTableAsSelect", "SaveAsV1TableCommand") or makes_files(plan)
+
+
 def _written_by(plan: Java, version: str) -> str | None:
     """The node by which a wrapper writes."""
     kind = class_name(plan)

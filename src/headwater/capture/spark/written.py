@@ -27,7 +27,7 @@ def written(
     """What a write has left that took some time and is over, into a table or elsewhere."""
     inner = iceberg(table) if table is not None else None
     if inner is None:
-        return _counted(call(execution, "executedPlan"))
+        return counted(call(execution, "executedPlan"))
     begun = planned_at(execution)
     if begun is None:
         return Written()
@@ -46,19 +46,7 @@ def written(
     )
 
 
-def _made(table: Java, application_id: str, since: int, until: int) -> Iterator[Java]:
-    """The snapshots that an application made between two moments, newest first."""
-    snapshot = table.currentSnapshot()
-    for _ in range(_MOST):
-        if snapshot is None or (at := int(snapshot.timestampMillis())) < since:
-            return
-        if at <= until and snapshot.summary().get(_APPLICATION) == application_id:
-            yield snapshot
-        parent = snapshot.parentId()
-        snapshot = table.snapshot(parent) if parent is not None else None
-
-
-def _counted(plan: Java | None) -> Written:
+def counted(plan: Java | None) -> Written:
     """What the command at the root of an executed plan counted."""
     while plan is not None and class_name(plan) in _WRAPPERS:
         plan = call(plan, _WRAPPERS[class_name(plan)])
@@ -70,6 +58,18 @@ def _counted(plan: Java | None) -> Written:
         for name in ("numOutputRows", "numOutputBytes", "numFiles")
     )
     return Written(rows, size, files)
+
+
+def _made(table: Java, application_id: str, since: int, until: int) -> Iterator[Java]:
+    """The snapshots that an application made between two moments, newest first."""
+    snapshot = table.currentSnapshot()
+    for _ in range(_MOST):
+        if snapshot is None or (at := int(snapshot.timestampMillis())) < since:
+            return
+        if at <= until and snapshot.summary().get(_APPLICATION) == application_id:
+            yield snapshot
+        parent = snapshot.parentId()
+        snapshot = table.snapshot(parent) if parent is not None else None
 
 
 def _number(value: Java | None) -> int | None:
