@@ -206,3 +206,23 @@ def test_pandas_frames_of_two_reads_are_not_mixed_up(
         spark.createDataFrame(copy).write.parquet(f"{tmp_path}/copy_{name}")
     for name in ("x", "y"):
         assert inputs(end_of(captured, tmp_path / f"copy_{name}")) == {name}
+
+
+@pytest.mark.parametrize("way", ["arrow", "merge", "concat", "aggregate"])
+def test_frames_that_pandas_makes_of_collected_ones_depend_on_them(
+    captured: Receiver, spark: SparkSession, tmp_path: Path, way: str
+) -> None:
+    x: Any = spark.table("cuts_x").toPandas()
+    y: Any = spark.table("cuts_y").toPandas()
+    ways: dict[str, Any] = {
+        "arrow": lambda: spark.table("cuts_x").toArrow(),
+        "merge": lambda: x.merge(y, on="id"),
+        "concat": lambda: pandas.concat([x, y]),
+        "aggregate": lambda: x.groupby("id", as_index=False).agg(most=("v", "max")),
+    }
+    spark.createDataFrame(ways[way]()).write.parquet(f"{tmp_path}/made")
+    end = end_of(captured, tmp_path / "made")
+    assert inputs(end) >= {"x", "y"}
+    notes = end["run"]["facets"]["headwater_capture"]["notes"]
+    assert "may be made from fewer" in str(notes)
+    assert {note["kind"] for note in notes} == {"opaque"}

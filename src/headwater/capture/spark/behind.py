@@ -18,6 +18,9 @@ from headwater.capture.spark.jvm import Java, class_name
 from headwater.capture.spark.leaves import Leaves, ids_of
 
 _HOLDS_ROWS = frozenset({"LogicalRDD", "ExternalRDD", "LocalRelation"})
+_ANY_COLLECTED = Note(
+    "opaque", "a frame of pandas or Arrow, which may be made from fewer of the collected frames"
+)
 _Output = tuple[tuple[int, str], ...]
 
 
@@ -53,8 +56,9 @@ class Behind:
         if same is not None:
             return _renamed(same, _output(leaf))
         handed = self._handovers.through_python(key)
-        if handed is not None:
-            return _through_code([handed], _output(leaf), "pandas")
+        if handed is not None and (parts := handed.described()):
+            notes = () if handed.is_certain else (_ANY_COLLECTED,)
+            return _through_code(parts, _output(leaf), "pandas", notes)
         if class_name(leaf) == "LocalRelation":
             return None
         roots = self._handovers.roots(leaf.rdd())

@@ -21,12 +21,14 @@ from headwater.capture.spark.leaves import ids_of
 V = TypeVar("V")
 
 _MOST_KEPT = 500  # cuts that are remembered, those forgotten first that are not used any more
+_MOST_COLLECTED = 50  # frames that one of unknown origin may be made from
 _MOST_RDDS = 5_000  # ancestors of an RDD that are looked at
 _MOST_FILES = 20_000  # of a scan whose folders are looked for
 _INPUT = "mapreduce.input.fileinputformat.inputdir"
 _READS_FILES = frozenset({"NewHadoopRDD", "BinaryFileRDD", "WholeTextFileRDD"})
 _MADE_UP = frozenset({"ParallelCollectionRDD", "EmptyRDD"})
 _OF_PLANS = frozenset({"SQLExecutionRDD"})
+_FRAMES = frozenset({"pandas", "pyarrow"})
 _TAG = "headwater.plans"  # in the `attrs` of a pandas frame, which its copies keep
 
 
@@ -49,6 +51,18 @@ class Roots(NamedTuple):
     rows: list[Described]
     places: list[str]
     unknown: list[str]
+
+
+class Collected(NamedTuple):
+    """Rows that a pandas or Arrow frame is made from, or may be made from."""
+
+    rows: tuple[Rows, ...]
+    is_certain: bool
+
+    def described(self) -> list[Described]:
+        """What is known of them; only a tag tells that rows are those of a micro-batch."""
+        found = [rows.described for rows in self.rows if rows.described is not None]
+        return [one for one in found if self.is_certain or not one.runs]
 
 
 class Tag(str):
@@ -109,7 +123,8 @@ class Handovers:
         # Where frames become RDDs unseen, the files below are not all that they may be made from.
         self._unknown = frozenset() if sees_rdds else _OF_PLANS
         self._same: _Latest[Rows] = _Latest()
-        self._through_python: _Latest[Rows] = _Latest()
+        self._through_python: _Latest[Collected] = _Latest()
+        self._collected: deque[Rows] = deque(maxlen=_MOST_COLLECTED)
         self._rdds: _Latest[Rows] = _Latest()
         self._pending: deque[Rows] = deque()
         self._resolving = threading.RLock()
@@ -130,15 +145,33 @@ class Handovers:
 
     def as_pandas(self, frame: Any, result: Any) -> None:
         """A frame's rows are asked for as a pandas frame, which is tagged."""
-        result.attrs[_TAG] = Tag.of(self._add(Rows.of(frame)))
+        rows = self._add(Rows.of(frame))
+        self._collected.append(rows)
+        result.attrs[_TAG] = Tag.of(rows)
+
+    def as_arrow(self, frame: Any) -> None:
+        """A frame's rows are asked for as an Arrow table, which cannot be tagged."""
+        self._collected.append(self._add(Rows.of(frame)))
 
     def from_pandas(self, data: Any, frame: Any) -> None:
-        """A frame is made from a pandas frame, perhaps one that was a frame before."""
-        attributes = getattr(data, "attrs", None)
-        tag = attributes.get(_TAG) if isinstance(attributes, dict) else None
-        if isinstance(tag, Tag):
+        """A frame is made from one of pandas or Arrow, perhaps from rows that were collected."""
+        collected = self._behind(data)
+        if collected is not None:
             for leaf in seq(frame._jdf.queryExecution().analyzed().collectLeaves()):
-                self._through_python.put(self.key(leaf), tag.rows)
+                self._through_python.put(self.key(leaf), collected)
+
+    def _behind(self, data: Any) -> Collected | None:
+        """A tag tells; pandas forgets it where it puts frames together, then it may be any."""
+        if type(data).__module__.partition(".")[0] not in _FRAMES:
+            return None
+        attributes = getattr(data, "attrs", None) or {}
+        tag = attributes.get(_TAG)
+        if isinstance(tag, Tag):
+            return Collected((tag.rows,), is_certain=True)
+        is_from_file = _TAG in attributes
+        if is_from_file or not self._collected:
+            return None
+        return Collected(tuple(self._collected), is_certain=False)
 
     def resolve(self, read: Callable[[Rows], Described]) -> None:
         """Read the plans before the latest cuts, in order: later ones begin with earlier ones."""
@@ -159,9 +192,9 @@ class Handovers:
         """What is behind a leaf whose rows are those of a plan."""
         return _described(self._same.get(key))
 
-    def through_python(self, key: str) -> Described | None:
-        """What is behind a leaf whose rows were a pandas frame."""
-        return _described(self._through_python.get(key))
+    def through_python(self, key: str) -> Collected | None:
+        """What is behind a leaf whose rows were a frame of pandas or Arrow."""
+        return self._through_python.get(key)
 
     def roots(self, rdd: Java) -> Roots:
         """What an RDD is made from."""

@@ -67,6 +67,10 @@ class GuardedObserver:
         """A frame's rows are used as a pandas frame."""
         self._cut("a pandas frame", lambda: self._handovers.as_pandas(frame, result))
 
+    def frame_as_arrow(self, frame: Any) -> None:
+        """A frame's rows are used as an Arrow table."""
+        self._cut("an Arrow table", lambda: self._handovers.as_arrow(frame))
+
     def frame_made(self, data: Any, frame: Any) -> None:
         """A frame was made from data of the driver."""
         self._barrier.run("a frame", lambda: self._handovers.from_pandas(data, frame))

@@ -58,6 +58,9 @@ class Observer(Protocol):
     def frame_as_pandas(self, frame: Any, result: Any) -> None:
         """A frame's rows are used as a pandas frame."""
 
+    def frame_as_arrow(self, frame: Any) -> None:
+        """A frame's rows are used as an Arrow table."""
+
     def frame_made(self, data: Any, frame: Any) -> None:
         """A frame was made from data of the driver."""
 
@@ -86,6 +89,8 @@ class PythonApi:
         self._wrap(frame, "checkpoint", self._checkpointing)
         self._wrap(frame, "localCheckpoint", self._checkpointing)
         self._wrap(frame, "toPandas", self._to_pandas)
+        if hasattr(frame, "toArrow"):  # since Spark 4
+            self._wrap(frame, "toArrow", self._to_arrow)
         self._wrap(frame, "rdd", self._rdd)
         for method, argument in _SAVES.items():
             self._wrap(RDD, method, self._saving(method, argument))
@@ -179,6 +184,15 @@ class PythonApi:
             return result
 
         return to_pandas
+
+    def _to_arrow(self, original: _Function) -> _Function:
+        @wraps(original)
+        def to_arrow(frame: Any) -> Any:
+            result = original(frame)
+            self._observer.frame_as_arrow(frame)
+            return result
+
+        return to_arrow
 
     def _rdd(self, original: Any) -> property:
         def rdd(frame: Any) -> Any:
