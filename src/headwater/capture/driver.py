@@ -18,6 +18,7 @@ from headwater.openlineage.names import JobName
 
 # A signal that the driver outlives by this much did not end it.
 SIGNAL_SECONDS = 30.0
+_OF_SPARK = frozenset({"py4j", "pyspark"})
 _BY_SIGINT = 130  # the exit code of a shell's command that SIGINT has ended
 
 
@@ -114,6 +115,8 @@ def _exits_by_interrupt(end: SystemExit | None) -> bool:
 
 def _is_of_interrupt(error: BaseException) -> bool:
     """Whether an error is what a signal makes of a call into Spark."""
+    if type(error).__module__.partition(".")[0] in _OF_SPARK or isinstance(error, OSError):
+        return True  # a call into Spark that a signal interrupts may raise anything
     trace = "".join(traceback.format_exception(error, limit=0))
     return _has_interrupt(error) or is_cancellation(trace)
 
