@@ -16,7 +16,7 @@ def test_the_slider_shows_the_graph_as_it_was(page: Page) -> None:
     expect(page.locator(".tick").first).to_be_attached()
     page.get_by_role("button", name="Previous change").click()
     expect(page).to_have_url(re.compile("at="))
-    page.get_by_role("slider", name="Moment").press("ArrowLeft")
+    page.get_by_role("slider", name="Point in time").press("ArrowLeft")
     expect(card).to_contain_text("item")
     expect(card).not_to_contain_text("currency")
     page.get_by_role("button", name="Now", exact=True).click()
@@ -26,7 +26,7 @@ def test_the_slider_shows_the_graph_as_it_was(page: Page) -> None:
 def test_at_the_beginning_only_what_ran_then_is_shown(page: Page) -> None:
     page.goto(lineage(time="1"))
     expect(page.locator(".node")).to_have_count(10)
-    slider = page.get_by_role("slider", name="Moment")
+    slider = page.get_by_role("slider", name="Point in time")
     slider.press("Home")
     for _ in range(120):  # a little after the first change, before the streams began
         slider.press("ArrowRight")

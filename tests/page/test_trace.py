@@ -114,7 +114,7 @@ def _answer() -> bytes:
 
 def test_the_command_that_finds_a_row_is_there_to_copy_and_its_answer_is_shown(page: Page) -> None:
     page.goto(f"/why?node={dataset_id(lab.DAILY)}")
-    page.get_by_label("Which row").fill("supplier = 'ACME'")
+    page.get_by_label("Condition that selects the row").fill("supplier = 'ACME'")
     command = page.locator(".command code")
     expect(command).to_contain_text("headwater why default.supplier_stats \"supplier = 'ACME'\"")
     page.get_by_text("Show the output here").click()

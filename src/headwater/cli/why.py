@@ -33,7 +33,7 @@ TimeZone = Annotated[
     str | None,
     typer.Option(
         metavar="ZONE",
-        help="Session time zone of the job that --app or --sql gives, such as Europe/Berlin.",
+        help="Session time zone of the job given by --app or --sql, such as Europe/Berlin.",
     ),
 ]
 Master = Annotated[str, typer.Option(envvar="SPARK_MASTER", help="Spark master.")]

@@ -62,7 +62,7 @@ export function Search({ close }: { close: () => void }) {
 }
 
 function told(isAsking: boolean, count: number, isFetching: boolean): string {
-  if (!isAsking) return count > 0 ? "Recently opened" : "Type a part of a name";
+  if (!isAsking) return count > 0 ? "Recently opened" : "Type part of a name";
   if (count > 0) return "↑ ↓ to choose, Enter to open";
   return isFetching ? "Searching …" : "No name matches";
 }

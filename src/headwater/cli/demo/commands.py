@@ -101,7 +101,7 @@ def break_it(
 @demo.command(cls=Command)
 @needs(PipelineExtraMissing)
 def mend() -> None:
-    """Undo all breaks of the running demo."""
+    """Repair the running demo: resume jobs, restore the schema, skip undecodable records."""
     from headwater.cli.demo import breaks
 
     for line in breaks.mend(_running()) or ["nothing was broken"]:

@@ -91,6 +91,6 @@ def _suggestions() -> Table:
     table = Table(box=None, padding=(0, 2, 0, 2), show_header=False)
     for name, one in BREAKS.items():
         table.add_row(Text(f"headwater demo break {name}", style="cyan"), one.about)
-    table.add_row(Text("headwater demo mend", style="cyan"), "undo all breaks")
+    table.add_row(Text("headwater demo mend", style="cyan"), "repair the demo")
     table.add_row(Text("Ctrl-C", style="cyan"), "stop everything; data is kept")
     return table

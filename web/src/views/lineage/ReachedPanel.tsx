@@ -41,7 +41,7 @@ export function ReachedPanel({ scene }: { scene: Scene }) {
       {parseOffsets(offsets) === null && offsets !== "" && (
         <p className="failure">The address does not contain a valid range of offsets.</p>
       )}
-      {found.isLoading && <Waiting what="what the records reached" />}
+      {found.isLoading && <Waiting what="the trace" />}
       {found.error && <Failure error={found.error} again={() => void found.refetch()} />}
       {found.data && (
         <>

@@ -59,7 +59,7 @@ function Bar({ told }: { told: string }) {
           />
         )}
         <Track
-          label={since === null ? "Moment" : "Until"}
+          label={since === null ? "Point in time" : "Until"}
           scale={scale}
           value={here}
           changes={changes}

@@ -40,8 +40,8 @@ export function Tables() {
         <Empty title={text ? "No table matches" : "No tables yet"}>
           {!text && (
             <p>
-              Tables appear here when a job reports that it writes one: Iceberg tables with the
-              snapshots that streaming jobs commit, and the Kafka offsets in each of them.
+              Tables appear here when a job reports that it writes them. Each Iceberg table is shown
+              with the snapshots that streaming jobs commit and the Kafka offsets in each snapshot.
             </p>
           )}
         </Empty>

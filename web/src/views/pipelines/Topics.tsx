@@ -35,7 +35,10 @@ function Teach() {
         one, to see topics, schema versions and the latest messages here:
       </p>
       <pre>headwater server --kafka lab=127.0.0.1:9092?registry=http://127.0.0.1:8081</pre>
-      <p>Everyone who can read lineage can then read messages too. Secrets in them are masked.</p>
+      <p>
+        Everyone who can read lineage can then read messages too, except with a key that has
+        namespaces. Secrets in messages are masked.
+      </p>
     </Empty>
   );
 }

@@ -55,7 +55,7 @@ export function Records() {
           </p>
         </Empty>
       )}
-      {found.isLoading && <Waiting what="what the records reached" />}
+      {found.isLoading && <Waiting what="the trace" />}
       {found.error && <Failure error={found.error} again={() => void found.refetch()} />}
       {found.data && jobs.length === 0 && (
         <Empty title="No job has reported that it read these records">

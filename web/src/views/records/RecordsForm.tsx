@@ -58,7 +58,7 @@ export function RecordsForm({ partition, offsets, take, leave }: Props) {
       {isRefused && (
         <p id="offsets-refused" className="failure" role="alert">
           Enter an offset such as 1000, or a range such as 1000-2000.
-          {offsets && ` What is shown is still for ${offsets}.`}
+          {offsets && ` The results below are still for ${offsets}.`}
         </p>
       )}
     </form>

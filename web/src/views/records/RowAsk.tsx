@@ -24,7 +24,7 @@ export function RowAsk({ table, column, show }: Props) {
         and shows the row, its snapshot and the messages that it came from.
       </p>
       <label className="predicate">
-        Which row
+        Condition that selects the row
         <input
           value={predicate}
           placeholder={example}
@@ -52,7 +52,7 @@ function Paste({ show }: { show: (answer: Answer) => void }) {
   return (
     <form className="paste" onSubmit={submit}>
       <label>
-        Output of the command with --json; it stays in this page
+        Output of the command with --json; it is not sent to the server
         <textarea
           rows={5}
           value={text}

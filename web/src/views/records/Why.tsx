@@ -85,7 +85,7 @@ function Table({ node, name }: { node: string; name: Name }) {
               ? `From the records to snapshot ${asked}, as runs reported it.`
               : "From the records to the table, as runs reported it."}
           </p>
-          {(listed.isLoading || found.isLoading) && <Waiting what="where the rows came from" />}
+          {(listed.isLoading || found.isLoading) && <Waiting what="the trace" />}
           {found.error && <Failure error={found.error} again={() => void found.refetch()} />}
           {isBare && <p>No run has reported a snapshot of this table.</p>}
           <ol className="story">

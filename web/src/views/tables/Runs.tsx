@@ -33,7 +33,7 @@ export function Runs() {
       <Listing
         what="runs"
         found={found}
-        heads={["Run of", "State", "Started", "Duration", "Why it ended"]}
+        heads={["Job", "State", "Started", "Duration", "Why it ended"]}
         rows={runs.map(({ job, run }) => <Row key={run.id} job={job} run={run} />)}
         none={
           <Empty title={state ? "No run is in that state" : "No runs yet"}>
