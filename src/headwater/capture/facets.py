@@ -42,6 +42,7 @@ class Written(Struct, frozen=True):
     snapshot: str | None = None
     sequence: int | None = None
     history: tuple[tuple[int, int], ...] = ()  # of the snapshot, by sequence numbers
+    table: str | None = None  # the UUID of the table that counts them
     offsets: Mapping[str, Mapping[str, tuple[int, int]]] = {}  # that were read, of Kafka
     latest: Mapping[str, Mapping[str, int]] = {}  # up to which offsets were read at most
 
@@ -142,6 +143,7 @@ def batch_progress(written: Written) -> dict[str, Any]:
     snapshots = [written.snapshot] if written.snapshot else []
     told: dict[str, Any] = {} if written.sequence is None else {"sequence": written.sequence}
     told |= {"history": written.history} if written.history else {}
+    told |= {"table": written.table} if written.table else {}
     sources = [_read_of_topics(written)] if written.offsets or written.latest else []
     rows = written.rows or 0
     return own_facet("progress", rows=rows, snapshots=snapshots, sources=sources, **told)

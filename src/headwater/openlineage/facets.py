@@ -167,6 +167,7 @@ class CommitProgress(Struct):
     snapshot: str | None = None
     sequence: int | None = None
     history: list[tuple[int, int]] | None = None  # sequence numbers, from and to
+    table: str | None = None  # the UUID of the table that counts them
     recovered: bool = False  # an earlier run, or an earlier start of the query, made it
 
 
@@ -182,6 +183,7 @@ class ProgressFacet(Struct, rename="camel"):
     snapshots: list[str] | None = None
     sequence: int | None = None  # of the snapshot of a batch write
     history: list[tuple[int, int]] | None = None
+    table: str | None = None
     sources: list[SourceProgress] | None = None
     commits: list[CommitProgress] | None = None
 

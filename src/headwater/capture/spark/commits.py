@@ -50,6 +50,8 @@ class Commits:
             found |= {"snapshot": snapshot.id, "sequence": snapshot.sequence}
             if snapshot.history:
                 found["history"] = snapshot.history
+            if snapshot.table:
+                found["table"] = snapshot.table
         if self._is_earlier(batch, snapshot):
             found["recovered"] = True  # an earlier execution has made it, and may have told of it
         return found

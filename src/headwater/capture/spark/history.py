@@ -1,14 +1,15 @@
 """The history of an Iceberg snapshot: which snapshots it was made from, by sequence number.
 
 A table counts its snapshots, whatever branch they are of. A snapshot was made from all that have a
-number in its history; others were rolled back, or are of other branches.
+number in its history; others were rolled back, or are of other branches. A table that is created
+again at the same place counts anew, and has another UUID.
 """
 
 from py4j.java_gateway import JavaClass
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from headwater.capture.spark.jvm import Java
+from headwater.capture.spark.jvm import Java, call
 
 History = tuple[tuple[int, int], ...]  # from and to, both included, earliest first; itself the last
 
@@ -28,6 +29,12 @@ def history_of(table: Java, snapshot_id: int) -> History:
         return _ranges(table, util.snapshotIdsBetween(table, _NONE, snapshot_id))
     except (Py4JError, PySparkException):
         return ()
+
+
+def uuid_of(table: Java) -> str | None:
+    """What tells a table from another one that has been at its place."""
+    found = call(table, "uuid")
+    return None if found is None else str(found.toString())
 
 
 def extended(history: History, number: int) -> History:

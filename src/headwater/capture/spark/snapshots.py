@@ -2,7 +2,7 @@
 
 from typing import NamedTuple, Self
 
-from headwater.capture.spark.history import History, extended, history_of
+from headwater.capture.spark.history import History, extended, history_of, uuid_of
 from headwater.capture.spark.jvm import Java, call
 
 _QUERY = "spark.sql.streaming.queryId"
@@ -21,6 +21,7 @@ class Snapshot(NamedTuple):
     application: str | None
     made_at: int  # milliseconds since 1970
     history: History
+    table: str | None  # its UUID
 
 
 class Snapshots:
@@ -33,6 +34,7 @@ class Snapshots:
         self._table, self._query_id = table, query_id
         self._last: int | None = None
         self._history: History = ()  # of the last one
+        self._uuid: str | None = None
 
     @classmethod
     def of(cls, execution: Java, query_id: str) -> Self | None:
@@ -49,6 +51,7 @@ class Snapshots:
         current = self._table.currentSnapshot()
         if current is None:
             return []
+        self._uuid = self._uuid or uuid_of(self._table)
         seen, is_linked = self._since_last(current)
         history = self._history if is_linked else None
         found: list[Snapshot] = []
@@ -62,7 +65,10 @@ class Snapshots:
             if summary.get(_QUERY) == self._query_id:
                 batch, application = int(summary.get(_BATCH)), summary.get(_APPLICATION)
                 made_at = int(snapshot.timestampMillis())
-                found.append(Snapshot(str(identity), number, batch, application, made_at, history))
+                told = Snapshot(
+                    str(identity), number, batch, application, made_at, history, self._uuid
+                )
+                found.append(told)
         self._last, self._history = int(current.snapshotId()), history or ()
         return found
 

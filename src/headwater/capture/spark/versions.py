@@ -16,6 +16,8 @@ _MOST_SNAPSHOTS = 50  # that are made while a write is under way
 _INCREMENT = frozenset({"start-snapshot-id", "end-snapshot-id", "start-timestamp", "end-timestamp"})
 # Those that select a state. Some versions of Iceberg do not have it in the table that they give.
 _STATE = frozenset({"snapshot-id", "as-of-timestamp", "branch", "tag"})
+# Of a table whose branch a setting of the session may select.
+_BY_SETTING = "write.wap.enabled"
 
 
 def version_of(leaf: Java, planned_at: int | None = None) -> Version | None:
@@ -40,12 +42,14 @@ def _of_iceberg(table: Java, options: frozenset[str], planned_at: int | None) ->
         return None
     if options & _INCREMENT:
         return PART
+    branch = None
     for _ in range(_MOST_WRAPPERS):
         selected = call(table, "snapshotId")
         if selected is not None:
             return _snapshot(attempt(inner, "snapshot", selected), str(selected))
+        branch = branch or call(table, "branch")
         table = call(table, "table")
-    if options & _STATE:
+    if options & _STATE or branch or inner.properties().get(_BY_SETTING) == "true":
         return PART
     latest = _latest(inner, planned_at)
     return None if latest is None else _snapshot(latest, str(latest.snapshotId()))
