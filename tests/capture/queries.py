@@ -1,5 +1,7 @@
 """Runs the queries of golden pairs: SQL, or a few lines of Python that end in `df`."""
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -7,8 +9,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro, to_avro
 from pyspark.sql.window import Window
 
-from headwater.capture.spark.plans import plan_json
+from headwater.capture.spark.plans import PlanWriter
 
+_CLASSES = tempfile.TemporaryDirectory(prefix="headwater-")
 TOPIC = {"kafka.bootstrap.servers": "broker:9092", "subscribe": "orders"}
 
 
@@ -33,4 +36,6 @@ def run_query(spark: SparkSession, query: str) -> DataFrame:
 
 def analyzed(frame: DataFrame) -> str:
     """The analyzed plan as JSON, as capture reads it."""
-    return plan_json(frame._jdf.queryExecution().analyzed())
+    context: Any = frame.sparkSession.sparkContext
+    writer = PlanWriter(context._jvm, Path(_CLASSES.name))
+    return writer.json(frame._jdf.queryExecution().analyzed())

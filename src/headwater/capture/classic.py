@@ -38,6 +38,7 @@ from headwater.capture.spark.hooks import Hooks
 from headwater.capture.spark.jvm import Java, call
 from headwater.capture.spark.listeners import ActionListener
 from headwater.capture.spark.observer import GuardedObserver
+from headwater.capture.spark.plans import PlanWriter
 from headwater.capture.spark.rdds import RddSaves
 from headwater.capture.spark.seen import Seen
 from headwater.capture.spark.sessions import SessionSettings
@@ -98,6 +99,7 @@ class Capture:
             trimmers,
             handovers,
             self._handing_over,
+            PlanWriter(context._jvm, self._classes()),
         )
         # Threads that last: each thread that talks to the JVM costs a connection for good.
         self._worker = Worker(self._barrier, "headwater-capture", self._tick)
@@ -183,12 +185,15 @@ class Capture:
         identity = str(session.sessionUUID())
         if identity in self._listening:
             return
-        queue = load(self._jvm, Path(self._settings.spool_dir).with_name("classes"))
+        queue = load(self._jvm, self._classes())
         if self._seen is None:
             self._watch(queue)
             register_for_checkpoints(self._jvm, self._java_context)
         self._listening[identity] = register(self._jvm, session)
         self._session_settings.unfollow()  # clients set them through Spark Connect
+
+    def _classes(self) -> Path:
+        return Path(self._settings.spool_dir).with_name("classes")
 
     def _client_of(self, session: Java) -> RunName | None:
         return self._clients.run_of(session) if self._clients is not None else None

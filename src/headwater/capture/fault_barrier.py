@@ -12,6 +12,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable
 
+from headwater.errors import HeadwaterError
 from headwater.openlineage.masking import mask_text
 
 log = logging.getLogger("headwater.capture")
@@ -49,6 +50,8 @@ class FaultBarrier:
             first = self.faults[what] == 1
         if jvm_is_gone(error):
             log.info("headwater: %s was left out, because Spark's JVM has ended", what)
+        elif isinstance(error, HeadwaterError):
+            log.warning("headwater: %s was left out: %s", what, error)
         elif first:
             trace = mask_text("".join(traceback.format_exception(error)))
             log.warning(

@@ -35,6 +35,7 @@
     ├── CaptureError         capture cannot be attached
     │   ├── BadSetting       an invalid setting of capture
     │   ├── ApplicationFailed   the main method of a JVM application threw an exception
+    │   ├── PlanTooLarge     a plan could fill the heap of its application
     │   └── SparkMissing     there is no Spark to observe
     ├── StackError           the local platform failed
     │   ├── StackExtraMissing   a package of the `stack` extra is not installed
@@ -137,6 +138,7 @@ from headwater.errors.spark import CaptureError as CaptureError
 from headwater.errors.spark import DryRunError as DryRunError
 from headwater.errors.spark import DryRunFailed as DryRunFailed
 from headwater.errors.spark import NothingWritten as NothingWritten
+from headwater.errors.spark import PlanTooLarge as PlanTooLarge
 from headwater.errors.spark import RowMissing as RowMissing
 from headwater.errors.spark import SparkFailed as SparkFailed
 from headwater.errors.spark import SparkMissing as SparkMissing

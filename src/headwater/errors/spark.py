@@ -30,6 +30,16 @@ class ApplicationFailed(CaptureError):
         super().__init__(reason, hint="The stack trace is on standard error")
 
 
+class PlanTooLarge(CaptureError):
+    """Reading a plan could fill the heap of the application that is observed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the plan is too large to be read within a quarter of the driver's heap",
+            hint="Give the driver more memory (spark.driver.memory) to see datasets and columns",
+        )
+
+
 class SparkMissing(CaptureError):
     """There is no Spark to observe."""
 

@@ -20,7 +20,7 @@ from headwater.capture.spark.described import INTERNAL, Described, record_column
 from headwater.capture.spark.handovers import Handovers, Rows
 from headwater.capture.spark.jvm import Java, call, class_name
 from headwater.capture.spark.leaves import Leaves, VersionOf
-from headwater.capture.spark.plans import plan_json
+from headwater.capture.spark.plans import PlanWriter
 from headwater.capture.spark.sinks import Sinks
 from headwater.capture.spark.versions import version_of
 
@@ -38,10 +38,12 @@ class Extractor:
         trimmers: tuple[Trimmer, ...],
         handovers: Handovers,
         handing_over: HandingOver,
+        writer: PlanWriter,
     ) -> None:
         self._session, self._catalogs = session, Catalogs(session)
         self._registries, self._trimmers = registries, trimmers
         self._handovers, self._handing_over = handovers, handing_over
+        self._writer = writer
         self._leaves = Leaves(self._catalogs, registries)
         self._behind = Behind(handovers, self._leaves, trimmers)
         self._sinks = Sinks(self._catalogs, self._leaves)
@@ -107,7 +109,7 @@ class Extractor:
         """A plan with what its rows were before they were handed over."""
         known = self._behind.leaves(plan, handed)
         lineages = {ids: described.lineage for ids, described in known.items()}
-        lineage = analyze(plan_json(plan), lineages)
+        lineage = analyze(self._writer.json(plan), lineages)
         datasets = self._inputs(plan, lineage, versions)
         adopted = [known[ids] for ids in lineage.adopted]
         for one in adopted:

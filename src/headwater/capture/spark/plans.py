@@ -1,13 +1,21 @@
-"""The JSON of plans, with the projections that Spark leaves out of it.
+"""The JSON of plans, in bounded memory and with the projections that Spark leaves out of it.
 
 Spark writes a list only if it is a List of Scala: those of `df.unpivot` are arrays.
 """
 
 import json
+import logging
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JError
+
+from headwater.capture.jvm.classes import load_class
 from headwater.capture.spark.jvm import Java, call, class_name, scala_object_of, seq
+from headwater.errors import PlanTooLarge
+
+log = logging.getLogger("headwater.capture")
 
 _EXPAND, _LEFT_OUT = "org.apache.spark.sql.catalyst.plans.logical.Expand", '"projections":null'
 _ARRAY = "org.apache.spark.sql.catalyst.expressions.CreateArray"
@@ -15,10 +23,34 @@ _ARRAY = "org.apache.spark.sql.catalyst.expressions.CreateArray"
 Tree = list[dict[str, Any]]
 
 
-def plan_json(plan: Java) -> str:
-    """A plan as Spark writes it in JSON, and whole."""
-    text = str(plan.toJSON())
-    return text if _LEFT_OUT not in text else json.dumps(_whole(json.loads(text), plan))
+class PlanWriter:
+    """Writes the plans of one JVM as JSON, as Spark does, and whole."""
+
+    def __init__(self, jvm: Java, cache: Path) -> None:
+        self._jvm, self._cache = jvm, cache  # of classes that were compiled
+        self._plans: Java | None = None
+        self._is_loaded = False
+
+    def json(self, plan: Java) -> str:
+        """A plan; what is wide in it is written once.
+
+        Raises: PlanTooLarge.
+        """
+        plans = self._loaded()
+        text = plan.toJSON() if plans is None else plans.json(plan)
+        if text is None:
+            raise PlanTooLarge
+        return text if _LEFT_OUT not in text else json.dumps(_whole(json.loads(text), plan))
+
+    def _loaded(self) -> Java | None:
+        """The class that knows what a plan takes; without it, all plans are taken for small."""
+        if not self._is_loaded:
+            self._is_loaded = True
+            try:
+                self._plans = load_class(self._jvm, "Plans", self._cache)
+            except (Py4JError, OSError) as error:
+                log.info("headwater: the size of plans is not known: %s", error)
+        return self._plans
 
 
 def _whole(written: Any, plan: Java) -> Any:
