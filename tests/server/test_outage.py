@@ -16,6 +16,7 @@ from psycopg_pool import ConnectionPool
 from headwater.server.settings import DEFAULT_ALIASES
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.database import Database, open_database
+from headwater.server.store.postgres_attempts import Attempts
 from headwater.server.store.postgres_watch import WatchedPool
 from headwater.server.store.store import Store
 from server.conftest import open_api
@@ -340,7 +341,7 @@ def test_a_database_that_refuses_new_connections_is_not_away(stores: Stores) -> 
     """It has too many, or knows another password by now: the connections that there are go on."""
     url = stores.new("postgresql")
     with ConnectionPool(url, kwargs={"autocommit": True}, open=True) as pool:
-        watched = WatchedPool(make_conninfo(url, user="unknown"), pool)
+        watched = WatchedPool(make_conninfo(url, user="unknown"), pool, Attempts())
         with watched.connection() as connection:
             connection.execute("SELECT pg_sleep(2)")
             assert connection.execute("SELECT 1").fetchone() == (1,)

@@ -13,6 +13,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Ping
 from psycopg_pool import ConnectionPool
 
+from headwater.server.store.postgres_attempts import Attempts
 from headwater.server.store.postgres_ping import ping
 from headwater.server.store.postgres_watch import WatchedPool
 from ports import free_port
@@ -101,7 +102,7 @@ def test_nothing_waits_while_a_silent_server_is_pinged(stores: Stores) -> None:
         ConnectionPool(stores.new("postgresql"), kwargs={"autocommit": True}) as pool,
         _server() as port,
     ):
-        watched = WatchedPool(_conninfo(port), pool)
+        watched = WatchedPool(_conninfo(port), pool, Attempts())
         with watched.connection():
             ticks = _count_until(lambda: watched.away is not None)
         watched.close()

@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from litestar.plugins import PluginProtocol
 from litestar.plugins.core import MsgspecDIPlugin
 from litestar.types import ASGIApp
 
-from headwater.errors import EventRejected, HeadwaterError
+from headwater.errors import EventRejected, HeadwaterError, StoreError
 from headwater.http.checks import RequestChecks, is_loopback
 from headwater.openlineage.times import now
 from headwater.server.http import errors as problems
@@ -63,6 +63,7 @@ from headwater.server.settings import Settings
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.changes import put_namespace
 from headwater.server.store.commit import Commit
+from headwater.server.store.database import Errors
 from headwater.server.store.feed import prune_feed
 from headwater.server.store.hooks import list_hooks
 from headwater.server.store.leases import Leases
@@ -284,11 +285,9 @@ async def _watch_leases(store: Store, every: float) -> None:
     leases = Leases(store, every)
     while True:
         await asyncio.sleep(every)
-        try:
+        with _going_on(store, "leases could not be checked"):
             LAPSED.inc(await asyncio.to_thread(leases.expire))
             await asyncio.to_thread(store.apply_deferred)
-        except Exception:
-            _log.exception("leases could not be checked")
 
 
 async def _end_streams(live: Live, authenticator: Authenticator) -> None:
@@ -302,19 +301,27 @@ async def _end_streams(live: Live, authenticator: Authenticator) -> None:
 async def _prune(store: Store, keep: float) -> None:
     while keep > 0:
         await asyncio.sleep(min(_CLEAN_EVERY, keep / 2))
-        try:
+        with _going_on(store, "old events could not be deleted"):
             found = await asyncio.to_thread(prune, store, now() - int(keep * 1e6))
             if any(found):
                 _log.info("deleted %d events and %d runs", *found)
-        except Exception:
-            _log.exception("old events could not be deleted")
 
 
 async def _prune_feed(store: Store) -> None:
     while True:
         await asyncio.sleep(_PRUNE_EVERY)
-        try:
+        with _going_on(store, "the feed could not be pruned"):
             change = store.writer.change(lambda commit: prune_feed(commit.session, _FEED))
             await asyncio.wrap_future(change)
-        except Exception:
-            _log.exception("the feed could not be pruned")
+
+
+@contextmanager
+def _going_on(store: Store, failed: str) -> Iterator[None]:
+    """Log what failed, and go on: an outage in one line, a fault of ours with its traceback."""
+    outages: Errors = (StoreError, *store.database.errors)
+    try:
+        yield
+    except outages as error:
+        _log.warning("%s: %s", failed, str(error).partition("\n")[0])
+    except Exception:
+        _log.exception("%s", failed)

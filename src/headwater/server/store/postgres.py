@@ -1,5 +1,6 @@
 """The store in a PostgreSQL database."""
 
+import logging
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,9 +15,13 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from headwater.errors import StoreUnreachable
 from headwater.openlineage.masking import mask_text
 from headwater.server.store.database import Errors, Row
-from headwater.server.store.postgres_watch import CONNECT, WatchedPool
+from headwater.server.store.postgres_attempts import CONNECT, Attempts, answered_soon, reason
+from headwater.server.store.postgres_watch import WatchedPool
 
 _AT_ONCE = 256  # rows in one statement; PostgreSQL takes 65,535 values
+# Seconds after which the pool gives a new connection up. Whoever waits for one makes it try again;
+# alone it would wait twice as long each time, and not notice the end of an outage.
+_RECONNECT = 2.0
 _VALUES = re.compile(r"VALUES (\([?, ]+\))")
 # Classes of SQLSTATE that lie in what is written: bad data, a constraint, a limit of size.
 _OF_DATA = ("22", "23", "54")
@@ -105,8 +110,11 @@ class PostgresDatabase:
         self.instance = ""
         # Whether the last write lost its connection, or did not get the lock.
         self._is_lost = self._is_locked = False
+        self._attempts = Attempts()
+        logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # the watch tells it once
         self._pool = ConnectionPool(
-            url, min_size=1, max_size=16, open=False,
+            url, min_size=1, max_size=16, open=False, reconnect_timeout=_RECONNECT,
+            connection_class=self._attempts.connection_class(),
             kwargs={
                 "autocommit": True, "application_name": "headwater", "options": _OPTIONS,
                 "connect_timeout": CONNECT,
@@ -117,17 +125,18 @@ class PostgresDatabase:
             # A pool would try again and again, and then not say why.
             psycopg.connect(url, connect_timeout=10).close()
             self._pool.open(wait=True, timeout=10)
-            self._connections = WatchedPool(url, self._pool)
+            self._connections = WatchedPool(url, self._pool, self._attempts)
         except (PoolTimeout, psycopg.Error) as error:
             self._pool.close()
-            raise StoreUnreachable(self.name, _reason(error)) from error
+            raise StoreUnreachable(self.name, reason(error)) from error
 
     def _configure(self, connection: psycopg.Connection[Row]) -> None:
         """Prepare a new connection, and note which database it leads to."""
         # By its size a number would make another statement to prepare: each is a bigint.
         connection.adapters.register_dumper(int, Int8Dumper)
         connection.adapters.register_dumper(int, Int8BinaryDumper)
-        ((self.instance,),) = connection.execute(_INSTANCE).fetchall()
+        with self._attempts.noted(), answered_soon(connection):
+            ((self.instance,),) = connection.execute(_INSTANCE).fetchall()
 
     @contextmanager
     def reading(self) -> Iterator[PostgresSession]:
@@ -161,7 +170,7 @@ class PostgresDatabase:
             if cause.sqlstate is None
             else cause.sqlstate.startswith(_OF_DATA)
         )
-        return None if of_data else _reason(cause)
+        return None if of_data else reason(cause)
 
     def recover(self) -> bool:
         """Replace connections that were lost, and free the lock; whether to write again."""
@@ -214,10 +223,3 @@ def _cause(error: BaseException) -> BaseException:
     while isinstance(error, psycopg.errors.PipelineAborted) and error.__context__ is not None:
         error = error.__context__
     return error
-
-
-def _reason(error: Exception) -> str:
-    """Why the database was not reached; of an address that cannot be parsed nothing is repeated."""
-    if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
-        return "the address cannot be parsed; encode special characters in it (%40 for @)"
-    return mask_text(str(error).partition("\n")[0])
