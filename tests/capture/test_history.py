@@ -1,6 +1,7 @@
 """The snapshots that writes report: their ids, and the snapshots that they were made from."""
 
 import random
+import shutil
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -49,9 +50,16 @@ class Table:
         """The sequence numbers of all that a snapshot was made from, and its own."""
         return {number for _, number in self._line(int(snapshot))}
 
-    def _line(self, snapshot: int | None) -> Iterator[tuple[int, int]]:
+    @property
+    def uuid(self) -> str:
+        return str(self._loaded().uuid().toString())
+
+    def _loaded(self) -> Any:
         loader = self._spark._jvm.org.apache.iceberg.spark.Spark3Util  # type: ignore[union-attr]
-        table = loader.loadIcebergTable(self._spark._jsparkSession, self.name)
+        return loader.loadIcebergTable(self._spark._jsparkSession, self.name)
+
+    def _line(self, snapshot: int | None) -> Iterator[tuple[int, int]]:
+        table = self._loaded()
         one = table.snapshot(snapshot) if snapshot is not None else table.currentSnapshot()
         while one is not None:
             yield int(one.snapshotId()), int(one.sequenceNumber())
@@ -105,6 +113,33 @@ def test_the_history_of_a_batch_write_is_that_of_its_snapshot(
         (snapshot,) = progress["snapshots"]
         assert numbers(progress["history"]) == table.history(snapshot)
         assert progress["history"][-1][1] == progress["sequence"]
+
+
+def test_a_table_that_is_created_again_is_told_from_the_one_before(
+    spark: SparkSession, captured: Receiver, tmp_path: Path
+) -> None:
+    uuids, told = [], []
+    (tmp_path / "again").mkdir()
+    spark.range(1).selectExpr("id", "'s' as text").write.mode("append").json(
+        str(tmp_path / "again")
+    )
+    for count in (1, 2):
+        table = Table(spark, "again")
+        table.append()
+        query = _start(spark, table, tmp_path / "again", is_long=False)
+        query.awaitTermination()
+        captured.wait_for(partial(_has_commits, ids={str(query.runId)}, count=1))
+        (commit,) = _commits(captured, {str(query.runId)})
+        batch = [event for event in ended(captured, "again", 2 * count)
+                 if event["job"]["facets"]["jobType"]["processingType"] == "BATCH"][-1]  # fmt: skip
+        progress = batch["run"]["facets"]["headwater_progress"]
+        assert (progress["sequence"], commit["sequence"]) == (1, 2)
+        told += [progress["table"], commit["table"]]
+        uuids += [table.uuid] * 2
+        spark.sql(f"drop table {table.name} purge")
+        shutil.rmtree(tmp_path / "again-checkpoint")
+    assert told == uuids
+    assert len({*uuids}) == 2
 
 
 def test_a_table_that_does_not_count_its_snapshots_has_no_history(

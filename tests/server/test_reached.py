@@ -17,6 +17,7 @@ from server.events import dataset, facet, minute, run_event, run_id
 _KAFKA, _LAKE = "kafka://b:9092", "s3://lake"
 _ORDERS, _TABLE = dataset("orders", _KAFKA), dataset("default/orders", _LAKE)
 _TOPIC = f"dataset:{_KAFKA}:orders"
+_UUID = "5f6d3c1e-0000-4000-8000-000000000001"  # of the table
 
 
 def _report(*commits: tuple[int, str | None, int, int], **more: Any) -> dict[str, Any]:
@@ -27,8 +28,8 @@ def _report(*commits: tuple[int, str | None, int, int], **more: Any) -> dict[str
     }
     told = [
         {"batch": batch, "offsets": {"orders": {"0": [start, end]}},
-         **({"snapshot": snapshot, "sequence": batch + 1, "history": [[1, batch + 1]]}
-            if snapshot else {})}
+         **({"snapshot": snapshot, "sequence": batch + 1, "history": [[1, batch + 1]],
+             "table": _UUID} if snapshot else {})}
         for batch, snapshot, start, end in commits
     ]  # fmt: skip
     snapshots = [one[1] for one in commits if one[1]]
@@ -144,10 +145,13 @@ def test_readers_of_a_snapshot_are_told_apart_by_what_they_read(api: Api) -> Non
     assert [one["name"] for one in told["then"]["inputs"]] == ["default/orders"]
 
 
-def _commit(batch: int, snapshot: str, sequence: int, history: Any) -> dict[str, Any]:
+def _commit(
+    batch: int, snapshot: str, sequence: int, history: Any, table: str | None = _UUID
+) -> dict[str, Any]:
     """A report on the commit of ten records."""
     offsets = {"orders": {"0": [10 * batch, 10 * batch + 10]}}
     commit = {"batch": batch, "snapshot": snapshot, "sequence": sequence, "offsets": offsets}
+    commit |= {"table": table} if table else {}
     source = {"startOffset": {"orders": {"0": 10 * batch}},
               "endOffset": {"orders": {"0": 10 * batch + 10}}}  # fmt: skip
     return facet(rows=0, batchId=batch, sources=[source], snapshots=[snapshot],
@@ -205,7 +209,8 @@ def test_the_history_of_a_table_is_known_across_its_writers(api: Api) -> None:
         _sink(1, _commit(0, "s1", 1, [[1, 1]])),
     )
     for number in (2, 5):
-        told = facet(rows=1, snapshots=[f"s{number}"], sequence=number, history=[[1, number]])
+        told = facet(rows=1, snapshots=[f"s{number}"], sequence=number, history=[[1, number]],
+                     table=_UUID)  # fmt: skip
         api.send(run_event("COMPLETE", number, run=f"b{number}", job="batch", outputs=[_TABLE],
                            headwater_progress=told))  # fmt: skip
     api.send(_sink(6, _commit(1, "s6", 6, [[1, 6]])))
@@ -214,6 +219,64 @@ def test_the_history_of_a_table_is_known_across_its_writers(api: Api) -> None:
     assert [_how(api, 15, f"reads-{version}") for version in ("s2", "s5", "s6")] == [
         None, None, True,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("uuids", [("a", "b"), (None, "b"), ("a", None), (None, None)])
+@pytest.mark.parametrize("snapshots", [1, 30])
+def test_a_table_that_was_created_again_does_not_go_on_with_the_history_of_the_old_one(
+    api: Api, uuids: tuple[str | None, str | None], snapshots: int
+) -> None:
+    """Numbers begin anew: those of the old table stand in the histories of the new one as well."""
+    old, new = uuids
+    api.send(run_event("START", 0, run="sink", job="sink", inputs=[_ORDERS], outputs=[_TABLE]))
+    for batch in range(snapshots):
+        number = batch + 100 * (snapshots > 1) + 1
+        told = _commit(batch, f"old{batch}", number, [[1, number]], old)
+        api.send(_sink(1 + batch / 100, told))
+    for number in (1, 2):
+        written = facet(rows=1, snapshots=[f"new{number}"], sequence=number,
+                        history=[[1, number]], **({"table": new} if new else {}))  # fmt: skip
+        api.send(run_event("COMPLETE", 10 + number, run=f"clean{number}", job="clean",
+                           outputs=[_TABLE], headwater_progress=written))  # fmt: skip
+    readers = [_read(api, version) for version in ("old0", "new1", "new2")]
+    found = {one["name"]: one["exact"] for one in _ask(api, 0, 10 * snapshots - 1)}
+    told_of = [found.get(reader) for reader in readers]
+    assert told_of[0] is True
+    assert True not in told_of[1:]
+    if old and new and snapshots == 1:
+        assert told_of[1:] == [None, None]
+
+
+def test_records_that_come_again_after_a_table_was_created_again_are_found(api: Api) -> None:
+    """Many snapshots of the old table are known before the first one of the new one."""
+    api.send(run_event("START", 0, run="sink", job="sink", inputs=[_ORDERS], outputs=[_TABLE]))
+    for batch in range(40):
+        number = batch + 101 if batch < 30 else batch - 29
+        uuid = "a" if batch < 30 else "b"
+        told = _commit(batch, f"s{batch}", number, [[1, number]], uuid)
+        api.send(_sink(1 + batch / 100, told))
+    written = facet(rows=1, snapshots=["later"], sequence=11, history=[[1, 11]], table="b")
+    api.send(run_event("COMPLETE", 12, run="other", job="other", outputs=[_TABLE],
+                       headwater_progress=written))  # fmt: skip
+    reader = _read(api, "later")
+    found = {one["name"]: one["exact"] for one in _ask(api, 0, 399)}
+    assert reader in found
+    assert _how(api, 350, reader) is True
+
+
+def test_a_writer_that_tells_no_snapshots_may_have_made_any(api: Api) -> None:
+    """The records may be in an earlier snapshot than the first one that is known to hold them."""
+    names = [{"namespace": "hive://m:9083", "name": "default.orders", "type": "TABLE"}]
+    table = {**_TABLE, "facets": {"symlinks": facet(identifiers=names)}}
+    api.send(run_event("START", 0, run="each", job="each", inputs=[_ORDERS], outputs=[table]))
+    api.send(_sink(1, _report((0, None, 0, 10)), "each"))
+    written = facet(rows=1, snapshots=["s5"], sequence=5, history=[[1, 5]], table=_UUID)
+    api.send(run_event("COMPLETE", 2, run="between", job="between", outputs=[table],
+                       headwater_progress=written))  # fmt: skip
+    api.send(run_event("START", 0, run="sink", job="sink", inputs=[_ORDERS], outputs=[table]))
+    told = _commit(0, "s9", 9, [[1, 9]])
+    api.send(_sink(3, told))
+    assert _how(api, 5, _read(api, "s5", of=table)) is False
 
 
 def test_histories_of_earlier_runs_reach_behind_snapshots_that_have_expired(api: Api) -> None:

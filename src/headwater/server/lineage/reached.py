@@ -40,7 +40,7 @@ _SEVERAL = "it writes several tables, and does not report which snapshots are of
 _UNTOLD = "no run reports these records: this one was killed before it could, or left them out"
 _HISTORY = (
     "the snapshot that it read is later, and not known to hold the records: the table was rolled "
-    "back, has branches, or its history is not reported"
+    "back, created again, has branches, or its history is not reported"
 )
 _TIME = "which records it read is not reported: it ran after they had been written"
 
@@ -58,6 +58,12 @@ class _Arrival(Struct):
 
     since: int
     snapshots: dict[str, None] = {}
+    is_told: bool = True  # whether there are no others, of runs that did not tell theirs
+
+    def lacks(self, since: int, snapshots: list[str]) -> bool:
+        """Whether more has to be followed since a run wrote the dataset as well."""
+        is_news = not self.snapshots.keys() >= {*snapshots} if snapshots else self.is_told
+        return since < self.since or is_news
 
 
 class _Visit(NamedTuple):
@@ -211,6 +217,8 @@ class _Walk:
         holds = history.holds(read.values())
         for run in runs:
             has_read = holds.get(read.get(run.id, ""))
+            if has_read is False and not arrival.is_told:
+                has_read = None
             if has_read is not False and self._has_room(run):
                 since = max(arrival.since, run.created_at)
                 made = snapshots_since(self._view, run, since - 1)
@@ -242,9 +250,10 @@ class _Walk:
             if arrival is None:
                 arrival = self._arrivals[written] = _Arrival(visit.since)
                 self._waiting.add(written)
-            elif visit.since < arrival.since or not arrival.snapshots.keys() >= {*snapshots}:
+            elif arrival.lacks(visit.since, snapshots):
                 arrival.since = min(visit.since, arrival.since)
                 self._waiting.add(written)
+            arrival.is_told = arrival.is_told and bool(snapshots)
             arrival.snapshots.update(dict.fromkeys(snapshots))
 
     def _readers(self, root: int, since: int) -> list[RunRow]:

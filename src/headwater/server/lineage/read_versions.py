@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from headwater.openlineage.facets import ProgressFacet, text_of
@@ -44,6 +45,7 @@ class _Place(NamedTuple):
 
     number: int
     history: list[tuple[int, int]]
+    table: str | None  # its UUID, which a table that is created again at its place does not have
 
     @property
     def since(self) -> int:
@@ -55,19 +57,21 @@ class SnapshotHistory:
     """Tells whether a version of a table was made from some snapshots.
 
     A later snapshot was not made from all earlier ones: a table may have been rolled back, and has
-    branches. One that is earlier than all of the snapshots has nothing of them.
+    branches. One that is earlier than all of the snapshots has nothing of them. A table that is
+    created again at the place of another one numbers its snapshots anew.
     """
 
     def __init__(self, view: StoreView, root: int, snapshots: Iterable[str]) -> None:
         self._view, self._root, self._snapshots = view, root, frozenset(snapshots)
         self._places: dict[str, _Place] = {}
         found = self._load([*self._snapshots], _EARLIEST)
-        self._numbers = sorted(self._places[one].number for one in found)
+        self._starts = [self._places[one] for one in found]
+        self._is_whole = len(found) == len(self._snapshots)
 
     def holds(self, versions: Iterable[str]) -> dict[str, bool | None]:
         """Whether each version has one of the snapshots; None where that cannot be told."""
         wanted = [*dict.fromkeys(versions)]
-        if self._numbers:
+        if self._starts:
             self._load([one for one in wanted if one not in self._places], len(wanted))
         return {one: self._holds(one) for one in wanted}
 
@@ -75,13 +79,15 @@ class SnapshotHistory:
         if version in self._snapshots:
             return True
         place = self._places.get(version)
-        if place is None or not self._numbers:
+        if place is None or not self._starts:
             return None
-        if place.number < self._numbers[0]:
+        own = [one.number for one in self._starts if _is_same(one, place)]
+        possible = [one.number for one in self._starts if _may_be_same(one, place)]
+        if (own or self._is_whole) and all(place.number < number for number in possible):
             return False
-        if _has_any(place.history, self._numbers):
+        if own and _has_any(place.history, own):
             return True
-        if self._numbers[0] < place.since and _has_any(self._behind(place), self._numbers):
+        if own and min(own) < place.since and _has_any(self._behind(place), own):
             return True
         return None
 
@@ -92,7 +98,9 @@ class SnapshotHistory:
         """
         history = [*place.history]
         for one in self._last_of_runs:
-            if one.number < place.number and _has_any(history, [one.number]):
+            if not _is_same(one, place) or one.number >= place.number:
+                continue
+            if _has_any(history, [one.number]):
                 history += one.history
         return history
 
@@ -106,8 +114,8 @@ class SnapshotHistory:
         last = []
         for _, facet in some_reports(self._view, sorted({row[0] for row in rows})):
             told = [place for _, place in _told(facet)]
-            last += [max(told)] if told else []
-        return sorted(last, reverse=True)
+            last += [max(told, key=_number)] if told else []
+        return sorted(last, key=_number, reverse=True)
 
     def _load(self, snapshots: list[str], most: int) -> list[str]:
         """Take the places of the snapshots that the table's writers told of first.
@@ -146,10 +154,24 @@ def _told(facet: ProgressFacet) -> Iterator[tuple[str, _Place]]:
     """The snapshots that a report tells of; tables of format v1 do not count theirs."""
     for commit in facet.commits or ():
         if commit.snapshot is not None and commit.sequence:
-            yield commit.snapshot, _Place(commit.sequence, (commit.history or [])[-_MOST_RANGES:])
+            history = (commit.history or [])[-_MOST_RANGES:]
+            yield commit.snapshot, _Place(commit.sequence, history, commit.table)
     snapshots = facet.snapshots or []
     if facet.sequence and len(snapshots) == 1:
-        yield snapshots[0], _Place(facet.sequence, (facet.history or [])[-_MOST_RANGES:])
+        history = (facet.history or [])[-_MOST_RANGES:]
+        yield snapshots[0], _Place(facet.sequence, history, facet.table)
+
+
+_number = attrgetter("number")
+
+
+def _is_same(one: _Place, other: _Place) -> bool:
+    """Whether two snapshots are of one table for certain."""
+    return one.table is not None and one.table == other.table
+
+
+def _may_be_same(one: _Place, other: _Place) -> bool:
+    return one.table is None or other.table is None or one.table == other.table
 
 
 def _has_any(history: list[tuple[int, int]], numbers: list[int]) -> bool:
