@@ -100,7 +100,7 @@ def test_what_is_too_long_is_marked(server: ServerProcess) -> None:
     assert told[5].data["error"] == "e" * 2000
 
 
-def _add_row(store: Store, entries: list[Any]) -> None:
+def add_row(store: Store, entries: list[Any]) -> None:
     """A row as earlier versions wrote it."""
     body = zstandard.compress(msgspec.msgpack.encode(entries), 1)
 
@@ -115,12 +115,12 @@ def _add_row(store: Store, entries: list[Any]) -> None:
 def test_rows_of_earlier_versions_are_bounded_too(store_url: str) -> None:
     store = Store(store_url, AliasRules(()))
     run = uuid4().bytes
-    _add_row(store, [["r", run, "jobs", "job", "RUNNING", 1, None]])
+    add_row(store, [["r", run, "jobs", "job", "RUNNING", 1, None]])
     for _ in range(3):
-        _add_row(store, [["p", run, "jobs", "job", 1, 7, None, None, "w" * _LONG]] * 5)
-    _add_row(store, [["p", run, "jobs", "job", 1, 7, None, None, "w" * _LONG]] * 7)
-    _add_row(store, [["g", 1, ["EDGE_ADDED"], [f"job:{'j' * 900}:{n}" for n in range(1000)]]])
-    _add_row(store, [["r", run, "jobs", "job", "FAILED", 1, "no room"]])
+        add_row(store, [["p", run, "jobs", "job", 1, 7, None, None, "w" * _LONG]] * 5)
+    add_row(store, [["p", run, "jobs", "job", 1, 7, None, None, "w" * _LONG]] * 7)
+    add_row(store, [["g", 1, ["EDGE_ADDED"], [f"job:{'j' * 900}:{n}" for n in range(1000)]]])
+    add_row(store, [["r", run, "jobs", "job", "FAILED", 1, "no room"]])
     pages = _pages(store)
     assert max(map(_texts, pages)) < _MOST
     items = [write(numbered) for page in pages for numbered in page]

@@ -47,7 +47,7 @@ class Client:
         size = 0
         for item in items:
             self.seen = item.number
-            if self.filter.wants(item) and (text := self.filter.shown(item)):
+            if text := self.filter.shown(item):
                 parts.append(text)
                 size += len(text)
                 if size > _PART:
@@ -189,18 +189,21 @@ class Live:
 
     async def _news(self, client: Client) -> AsyncIterator[bytes]:
         """What comes after the last entry of a client: from the store, then as it happens."""
+        clock = asyncio.get_running_loop().time
+        quiet = clock() + _QUIET  # what others are sent does not put it off
         while not client.is_gone and not self._is_closing:
             client.wake.clear()
             before = client.seen
             # No entry is referred to while the client takes its time: the window may let go of it.
             if text := client.take(await self._next(client)):
                 yield text
-            if client.seen != before:
-                continue
-            try:
-                await asyncio.wait_for(client.wake.wait(), _QUIET)
-            except TimeoutError:
+                quiet = clock() + _QUIET
+            elif clock() >= quiet:
                 yield b": still here\n\n"
+                quiet = clock() + _QUIET
+            if client.seen == before:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(client.wake.wait(), max(0, quiet - clock()))
 
     async def _next(self, client: Client) -> list[Item]:
         """Some entries after the last one of a client; none if there is nothing new."""

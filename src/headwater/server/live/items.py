@@ -1,5 +1,8 @@
 """Entries of the feed as clients of the live stream are sent them, and which ones they want."""
 
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -11,7 +14,8 @@ from headwater.openlineage.times import format_moment, parse_moment
 from headwater.server.lineage.jobs import job_names
 from headwater.server.lineage.view import StoreView
 from headwater.server.lineage.walk import Walk
-from headwater.server.store.feed import GraphChange, Lost, Numbered, Progress, RunChange
+from headwater.server.store.feed import Lost, Numbered, Progress, RunChange
+from headwater.server.store.graph_change import GraphChange, Part, together
 
 TYPES = ("run", "progress", "graph")
 _LOST = "lost"  # what all clients are told, whatever types they want
@@ -28,11 +32,15 @@ class Item(NamedTuple):
     nodes: frozenset[str]
     text: bytes
     namespace: str | None = None  # of the job whose run it is about
+    parts: list[Part] | None = None  # of a change of the graph, where its row tells them
+    is_short: bool = False  # whether the graph changed around nodes that it does not tell
+    is_rest: bool = False  # whether an item before it tells of the whole commit
 
     @property
     def size(self) -> int:
         """About how many bytes of memory it takes."""
-        return _ITEM + len(self.text) + sum(_NODE + len(node) for node in self.nodes)
+        parts = sum(_ITEM + len(part.namespace) for part in self.parts or ())
+        return _ITEM + len(self.text) + sum(_NODE + len(node) for node in self.nodes) + parts
 
 
 class Filter(NamedTuple):
@@ -42,27 +50,71 @@ class Filter(NamedTuple):
     nodes: frozenset[str] | None
     key: Key | None = None
 
-    def wants(self, item: Item) -> bool:
-        """Whether an entry is for this client."""
-        if item.type == _LOST:
-            return True
-        return item.type in self.types and (
-            self.nodes is None or not self.nodes.isdisjoint(item.nodes)
-        )
-
     def shown(self, item: Item) -> bytes:
-        """An entry as this client may see it; empty if it may not."""
-        if self.key is None or not self.key.is_limited or item.type == _LOST:
+        """What this client is sent of an entry; empty if it does not want it or may not see it."""
+        if item.type == _LOST:
             return item.text
-        if item.namespace is not None:
-            return item.text if self.key.covers(item.namespace) else b""
-        own = sorted(node for node in item.nodes if _is_own(self.key, node))
-        if not own:
+        if item.type not in self.types:
             return b""
-        if len(own) == len(item.nodes):
+        if self.key is not None and self.key.is_limited:
+            return self._own(item, self.key)
+        if self.nodes is None:
+            return b"" if item.is_rest else item.text
+        return item.text if is_about(item, self.nodes) else b""
+
+    def _own(self, item: Item, key: Key) -> bytes:
+        """What a key with namespaces is sent of an entry."""
+        if item.parts is not None:
+            return b"".join(self._by_namespace(item.number, item.parts, key))
+        if self.nodes is not None and not is_about(item, self.nodes):
+            return b""
+        if item.namespace is not None:
+            return item.text if key.covers(item.namespace) else b""
+        own = [node for node in item.nodes if _is_own(key, node)]
+        if len(own) == len(item.nodes) and not item.is_short:
             return item.text
-        head, _, data = item.text.partition(b"data: ")
-        return b"%sdata: %s\n\n" % (head, _encode({**msgspec.json.decode(data), "nodeIds": own}))
+        # Which of its kinds are of the key's nodes, and which nodes it leaves out, is not known.
+        return lost(item.number) if own or item.is_short else b""
+
+    def _by_namespace(self, number: int, parts: list[Part], key: Key) -> Iterator[bytes]:
+        """A message for each namespace, whatever else the entry holds.
+
+        Only the last one counts the entry as sent: a client that comes back gets all of them.
+        """
+        wanted = [
+            [*some]
+            for namespace, some in groupby(parts, attrgetter("namespace"))
+            if key.covers(namespace)
+        ]
+        if self.nodes is not None:
+            wanted = [some for some in wanted if parts_about(some, self.nodes)]
+        for place, some in enumerate(wanted, 1):
+            at, kinds, nodes = together(some)
+            change = GraphChange(at, kinds, nodes, any(part.is_cut for part in some))
+            yield _text(number - (place < len(wanted)), "graph", _graph(change))
+
+
+def is_about(item: Item, nodes: frozenset[str]) -> bool:
+    """Whether an entry is about one of some nodes, or may be."""
+    if item.parts is not None:
+        return bool(parts_about(item.parts, nodes))
+    return bool(nodes) and (item.is_short or not nodes.isdisjoint(item.nodes))
+
+
+def parts_about(parts: Iterable[Part], nodes: frozenset[str]) -> list[Part]:
+    """The parts of a change that are about one of some nodes, or may be as they leave out some."""
+    return [
+        part
+        for part in parts
+        if not nodes.isdisjoint(part.nodes) or (part.is_cut and _may_leave_out(part, nodes))
+    ]
+
+
+def _may_leave_out(part: Part, nodes: frozenset[str]) -> bool:
+    """Whether one of some nodes may be among those that a part leaves out: the last ones."""
+    last = part.nodes[-1] if part.nodes else ""
+    own = f"{part.namespace}:"
+    return any(node > last and node.partition(":")[2].startswith(own) for node in nodes)
 
 
 def _is_own(key: Key, node: str) -> bool:
@@ -95,7 +147,7 @@ def write(numbered: Numbered) -> Item:
         return _item(number, "run", [_node(entry)], _run(entry), entry.namespace)
     if isinstance(entry, Progress):
         return _item(number, "progress", [_node(entry)], _progress(entry), entry.namespace)
-    return _item(number, "graph", entry.nodes, _graph(entry))
+    return _graph_item(number, entry)
 
 
 def lost(number: int) -> bytes:
@@ -103,11 +155,19 @@ def lost(number: int) -> bytes:
     return b"id: %d\nevent: lost\ndata: {}\n\n" % number
 
 
-def _item(
-    number: int, kind: str, nodes: list[str], data: dict[str, Any], namespace: str | None = None
-) -> Item:
-    text = b"id: %d\nevent: %s\ndata: %s\n\n" % (number, kind.encode(), _encode(data))
-    return Item(number, kind, frozenset(nodes), text, namespace)
+def _item(number: int, kind: str, nodes: list[str], data: dict[str, Any], namespace: str) -> Item:
+    return Item(number, kind, frozenset(nodes), _text(number, kind, data), namespace)
+
+
+def _graph_item(number: int, entry: GraphChange) -> Item:
+    parts, text = entry.parts, _text(number, "graph", _graph(entry))
+    nodes = entry.nodes if parts is None else [node for part in parts for node in part.nodes]
+    is_short = parts is None and entry.is_cut
+    return Item(number, "graph", frozenset(nodes), text, None, parts, is_short, entry.is_rest)
+
+
+def _text(number: int, kind: str, data: dict[str, Any]) -> bytes:
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (number, kind.encode(), _encode(data))
 
 
 def _node(entry: RunChange | Progress) -> str:

@@ -21,16 +21,16 @@ import msgspec
 from headwater.errors import AnswerTooLarge, HeadwaterError, TooManySplits
 from headwater.openlineage.masking import mask_text
 from headwater.server.lineage.view import StoreViews
-from headwater.server.live.items import Item, nodes_about, write
+from headwater.server.live.items import is_about, nodes_about, parts_about, write
 from headwater.server.store.feed import (
     SCHEMA_CHANGED,
-    GraphChange,
     Lost,
     Numbered,
     RunChange,
     feed_ends,
     read_feed,
 )
+from headwater.server.store.graph_change import GraphChange
 from headwater.server.store.hooks import Hook, claim, list_hooks, settle
 from headwater.server.store.store import Store
 from headwater.version import __version__
@@ -153,23 +153,26 @@ def bodies(
     hook: Hook, numbered: Numbered, nodes: frozenset[str] | None
 ) -> Iterator[dict[str, Any]]:
     """What a webhook is told of an entry: nothing, one thing, or two."""
-    item: Item = write(numbered)
-    if hook.node is not None and (nodes or frozenset()).isdisjoint(item.nodes):
+    item, about = write(numbered), None if hook.node is None else nodes or frozenset()
+    if item.is_rest if about is None else not is_about(item, about):
         return
-    for kind in _kinds(numbered):
+    for kind in _kinds(numbered, about):
         if kind in hook.kinds:
             data = msgspec.json.decode(item.text.split(b"\ndata: ", 1)[1])
             yield {"id": f"{hook.id}-{numbered.number}-{kind}", "type": kind, "data": data}
 
 
-def _kinds(numbered: Numbered) -> list[str]:
+def _kinds(numbered: Numbered, about: frozenset[str] | None) -> list[str]:
     entry = numbered.entry
     if isinstance(entry, RunChange):
         return [_ENDED[entry.state]] if entry.state in _ENDED else []
     if not isinstance(entry, GraphChange):
         return []
-    found = ["lineage.changed"] if {*entry.kinds} - {SCHEMA_CHANGED} else []
-    return [*found, "schema.changed"] if SCHEMA_CHANGED in entry.kinds else found
+    kinds = {*entry.kinds}
+    if about is not None and entry.parts is not None:
+        kinds = {kind for part in parts_about(entry.parts, about) for kind in part.kinds}
+    found = ["lineage.changed"] if kinds - {SCHEMA_CHANGED} else []
+    return [*found, "schema.changed"] if SCHEMA_CHANGED in kinds else found
 
 
 def signed(secret: str, body: bytes, at: int) -> str:

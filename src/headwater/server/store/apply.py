@@ -7,13 +7,14 @@ that any order of the same events, with any repeats, ends in the same rows.
 from headwater.openlineage.events import Event
 from headwater.openlineage.facets import is_streaming, text_of
 from headwater.openlineage.lifecycle import RunState
+from headwater.openlineage.names import JobName
 from headwater.openlineage.times import now
 from headwater.server.store.aliases import settle_contested, settle_joined
 from headwater.server.store.apply_datasets import EventFacts, apply_mapped, apply_side, renamed
 from headwater.server.store.apply_runs import apply_run, job_version, settle_sides
 from headwater.server.store.commit import Commit
 from headwater.server.store.database import among
-from headwater.server.store.datasets import root_names
+from headwater.server.store.datasets import other_names, root_names
 from headwater.server.store.edges import settle_edges, update_edges
 from headwater.server.store.facet_tags import JOB, record_tags
 from headwater.server.store.feed import pack_rows
@@ -136,8 +137,10 @@ def settle(commit: Commit) -> None:
 def write_feed(commit: Commit) -> bool:
     """Write what changed for those who watch; tell if anything did."""
     feed, next_id = commit.feed, commit.cache.next_id
-    jobs = [job_name(commit, job) for job in feed.jobs]
-    entries = feed.finish(jobs, root_names(commit, feed.datasets))
+    jobs = {job: JobName(*job_name(commit, job)) for job in feed.jobs}
+    entries = feed.finish(
+        jobs, root_names(commit, feed.datasets), other_names(commit, feed.datasets)
+    )
     if not entries:
         return False
     commit.session.many(_ADD_FEED, [*pack_rows(entries, next_id["feed"])])

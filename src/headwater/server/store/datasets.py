@@ -2,12 +2,20 @@
 
 from collections.abc import Iterable
 
+from headwater.openlineage.names import DatasetName
 from headwater.server.store.commit import Commit
 from headwater.server.store.namespaces import namespace_id, namespace_name
 from headwater.server.store.rows import DatasetRow
 from headwater.server.store.tables import select
 
 _SELECT = select("dataset")
+_MOST_OTHERS = 10_000  # names that are read at once; each may have 2,048 characters
+_OTHERS = (
+    "SELECT d.root, n.name, d.name FROM dataset d JOIN dataset r ON r.id = d.root "
+    "JOIN namespace n ON n.id = d.namespace "
+    "WHERE d.root = ANY(?) AND d.id <> d.root AND d.namespace <> r.namespace "
+    f"LIMIT {_MOST_OTHERS + 1}"
+)
 
 
 def find_dataset(commit: Commit, namespace: str, name: str, time: int, rank: int) -> DatasetRow:
@@ -75,7 +83,30 @@ def dataset_rows(commit: Commit, ids: Iterable[int]) -> list[DatasetRow]:
     return [known[i] for i in ids]
 
 
-def root_names(commit: Commit, datasets: Iterable[int]) -> list[tuple[str, str]]:
+def root_names(commit: Commit, datasets: Iterable[int]) -> dict[int, DatasetName]:
     """The names by which datasets are shown."""
-    roots = dataset_rows(commit, {row.root for row in dataset_rows(commit, datasets)})
-    return [(namespace_name(commit, row.namespace), row.name) for row in roots]
+    rows = dataset_rows(commit, datasets)
+    roots = {row.id: row for row in dataset_rows(commit, {row.root for row in rows})}
+    names = {
+        number: DatasetName(namespace_name(commit, row.namespace), row.name)
+        for number, row in roots.items()
+    }
+    return {row.id: names[row.root] for row in rows}
+
+
+def other_names(commit: Commit, datasets: Iterable[int]) -> dict[int, list[DatasetName]] | None:
+    """The first name of datasets in each namespace but that of the name by which they are shown.
+
+    None if they are too many.
+    """
+    rows = dataset_rows(commit, datasets)
+    if not rows:
+        return {}
+    found = commit.session.all(_OTHERS, [*{row.root for row in rows}])
+    if len(found) > _MOST_OTHERS:
+        return None
+    names: dict[int, dict[str, DatasetName]] = {}
+    for root, namespace, name in found:
+        own, other = names.setdefault(root, {}), DatasetName(namespace, name)
+        own[namespace] = min(other, own.get(namespace, other))
+    return {row.id: [*names[row.root].values()] for row in rows if row.root in names}

@@ -14,6 +14,7 @@ INSERT = insert("edge")
 def rebuild(commit: Commit, job: JobRow, io: int, moment: int) -> None:
     """Make the edges of a side anew from a moment on: something arrived out of order."""
     commit.flush()
+    before = {*open_edges(commit, job.id, io)}
     column = "in_since" if io == INPUT else "out_since"
     ((start,),) = commit.session.all(
         f"SELECT coalesce(max({column}), ?) FROM run WHERE job = ? AND {column} <= ?",
@@ -37,7 +38,7 @@ def rebuild(commit: Commit, job: JobRow, io: int, moment: int) -> None:
         INSERT,
         [(job.id, io, d, since, until) for d, pairs in spans.items() for since, until in pairs],
     )
-    before = commit.cache.edges.pop((job.id, io), {}).keys()
+    del commit.cache.edges[job.id, io]
     now = open_edges(commit, job.id, io, is_stored=True).keys()
     for kind, changed in ((EDGE_ADDED, now - before), (EDGE_REMOVED, before - now)):
         for dataset in changed:

@@ -20,19 +20,25 @@ from headwater.openlineage.names import DatasetName, JobName
 from headwater.openlineage.quality import ASSERTIONS, read_checks
 from headwater.server.store.compression import compress, content_size, decompress
 from headwater.server.store.database import Session
+from headwater.server.store.graph_change import (
+    GraphChange,
+    Node,
+    fitting,
+    not_told_apart,
+    told_apart,
+)
 
 EDGE_ADDED, EDGE_REMOVED = "EDGE_ADDED", "EDGE_REMOVED"
 SCHEMA_CHANGED, COLUMNS_CHANGED = "SCHEMA_CHANGED", "COLUMNS_CHANGED"
 NAMES_JOINED = "NAMES_JOINED"
-MOST_NODES = 1000  # told of one commit; a load of a whole store changes everything
 MOST_ERROR = 2000  # characters of why a run failed
 MOST_WATERMARK = 100  # characters; one is a moment
-MOST_NAMES = 128 * 2**10  # characters of the nodes told of one commit
 READ = 512 * 2**10  # bytes that one read of the feed holds
 
 _SHORT = 512  # bytes that are not worth compressing
 _LEVEL = 1
 _ENTRY = 1000  # bytes that an entry takes beside its texts, once it is written for clients
+_PART = 300  # bytes that a part of a change takes beside its names
 _ROW = 256 * 2**10  # bytes of entries in a row
 _PAGE = 500  # rows that are looked at in one read
 _PACKED = 2**20  # bytes of packed rows in one read
@@ -65,15 +71,6 @@ class Progress(Struct, array_like=True, tag="p", frozen=True):
     is_cut: bool = False  # whether the watermark was too long to be told
 
 
-class GraphChange(Struct, array_like=True, tag="g", frozen=True):
-    """The graph changed around some nodes."""
-
-    at: int
-    kinds: list[str]
-    nodes: list[str]
-    is_cut: bool = False  # whether there are more nodes
-
-
 class Lost(Struct, frozen=True):
     """Entries that take too much memory to be read; whoever watches has to reload."""
 
@@ -81,6 +78,7 @@ class Lost(Struct, frozen=True):
 
 
 Entry = RunChange | Progress | GraphChange
+Noted = tuple[int, tuple[str, ...]]  # when the graph changed last around a node, and how
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(list[Entry]).decode
 _MAGIC = b"\x28\xb5\x2f\xfd"
@@ -114,8 +112,8 @@ class Feed:
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self._kinds: dict[str, None] = {}
-        self.jobs: set[int] = set()  # around which the graph changed
-        self.datasets: set[int] = set()
+        self.jobs: dict[int, Noted] = {}  # around which the graph changed
+        self.datasets: dict[int, Noted] = {}
         self._at = 0
 
     def run(self, run: bytes, job: tuple[str, str], state: str, event: Event) -> None:
@@ -147,17 +145,54 @@ class Feed:
         self._kinds[kind] = None
         self._at = max(self._at, at)
         if job:
-            self.jobs.add(job)
+            self.jobs[job] = _also(self.jobs.get(job), kind, at)
         if dataset:
-            self.datasets.add(dataset)
+            self.datasets[dataset] = _also(self.datasets.get(dataset), kind, at)
 
-    def finish(self, jobs: list[tuple[str, str]], datasets: list[tuple[str, str]]) -> list[Entry]:
-        """All entries, that of the graph last, with the names of its jobs and datasets."""
+    def finish(
+        self,
+        jobs: dict[int, JobName],
+        datasets: dict[int, DatasetName],
+        others: dict[int, list[DatasetName]] | None,
+    ) -> list[Entry]:
+        """All entries, those of the graph last, with the names of its jobs and datasets.
+
+        `others` has the names of datasets in other namespaces, and is None if they are too many.
+        """
         if not self._kinds:
             return self.entries
-        nodes = {str(JobName(*name)) for name in jobs}
-        nodes |= {str(DatasetName(*name)) for name in datasets}
-        return [*self.entries, _cut(GraphChange(self._at, [*self._kinds], sorted(nodes)))]
+        shown = sorted({*map(str, jobs.values()), *map(str, datasets.values())})
+        nodes = fitting(shown)
+        whole = GraphChange(self._at, [*self._kinds], nodes, len(nodes) < len(shown))
+        if others is None:
+            return [*self.entries, not_told_apart(whole)]
+        return [*self.entries, *told_apart(whole, self._nodes(jobs, datasets, others))]
+
+    def _nodes(
+        self,
+        jobs: dict[int, JobName],
+        datasets: dict[int, DatasetName],
+        others: dict[int, list[DatasetName]],
+    ) -> Iterator[Node]:
+        """All nodes around which the graph changed: of datasets, by a name in each namespace."""
+        for number, job in jobs.items():
+            yield Node(job.namespace, str(job), *self.jobs[number])
+        noted: dict[DatasetName, Noted] = {}
+        for number, dataset in datasets.items():
+            for name in (dataset, *others.get(number, ())):
+                at, kinds = self.datasets[number]
+                for kind in kinds:
+                    noted[name] = _also(noted.get(name), kind, at)
+        for name, told in noted.items():
+            yield Node(name.namespace, str(name), *told)
+
+
+def _also(noted: Noted | None, kind: str, at: int) -> Noted:
+    """What is noted of a node, and one more change."""
+    if noted is None:
+        return at, (kind,)
+    since, kinds = noted
+    return max(since, at), kinds if kind in kinds else tuple(sorted((*kinds, kind)))
 
 
 def _cut(entry: Entry) -> Entry:
@@ -170,19 +205,8 @@ def _cut(entry: Entry) -> Entry:
         if entry.watermark is None or len(entry.watermark) <= MOST_WATERMARK:
             return entry
         return replace(entry, watermark=None, is_cut=True)
-    nodes = _fitting(entry.nodes)
+    nodes = fitting(entry.nodes)
     return entry if len(nodes) == len(entry.nodes) else replace(entry, nodes=nodes, is_cut=True)
-
-
-def _fitting(nodes: list[str]) -> list[str]:
-    """The first nodes, as many as may be told."""
-    left, count = MOST_NAMES, 0
-    for node in nodes[:MOST_NODES]:
-        left -= len(node)
-        if left < 0:
-            break
-        count += 1
-    return nodes[:count]
 
 
 def weight(entry: Entry | Lost) -> int:
@@ -190,7 +214,10 @@ def weight(entry: Entry | Lost) -> int:
     if isinstance(entry, Lost):
         return _ENTRY
     if isinstance(entry, GraphChange):
-        return _ENTRY + 2 * sum(map(len, entry.nodes))
+        names = sum(map(len, entry.nodes))
+        parts = entry.parts
+        apart = names if parts is None else sum(_PART + part.size for part in parts)
+        return _ENTRY + names + apart
     error = entry.error if isinstance(entry, RunChange) else None
     return _ENTRY + 3 * (len(entry.namespace) + len(entry.name)) + len(error or "")
 
