@@ -38,6 +38,7 @@ class Writer(NamedTuple):
     namespace: str
     name: str
     state: str
+    application: str  # whose plans write for it: a streaming query has one of its own
 
 
 class FailedRun(NamedTuple):
@@ -102,15 +103,20 @@ class Lineage:
         return self._writers[str(table)]
 
     def applications(self, table: DatasetName) -> list[str]:
-        """The applications that write a table, with their namespaces if they share a name."""
-        jobs = sorted({(application_of(one.name), one.namespace) for one in self.writers(table)})
+        """The applications that write a table, with their namespaces if they share a name.
+
+        Each streaming query counts as one.
+        """
+        jobs = sorted({(one.application, one.namespace) for one in self.writers(table)})
         is_shared = len({name for name, _ in jobs}) < len(jobs)
         return [f"{name} of {space}" if is_shared else name for name, space in jobs]
 
     def namesakes(self, table: DatasetName, job: Mapping[str, Any]) -> str | None:
         """That applications of other namespaces with the name of a job write a table as well."""
-        name, own = application_of(job["name"]), job["namespace"]
-        spaces = {one.namespace for one in self.writers(table) if application_of(one.name) == name}
+        own, writers = job["namespace"], self.writers(table)
+        same = (one for one in writers if (one.name, one.namespace) == (job["name"], own))
+        name = next((one.application for one in same), job["name"])
+        spaces = {one.namespace for one in writers if one.application == name}
         if not spaces - {own}:
             return None
         return _NAMESAKES.format(name, ", ".join(sorted({*spaces, own})))
@@ -125,7 +131,7 @@ class Lineage:
         ]
         return [
             Writer(job["namespace"], job["name"],
-                   str((job.get("latestRun") or {}).get("state", "unknown")))
+                   str((job.get("latestRun") or {}).get("state", "unknown")), _application(job))
             for job in jobs
         ]  # fmt: skip
 
@@ -162,9 +168,11 @@ class Lineage:
         return None
 
 
-def application_of(job: str) -> str:
-    """The name of an application, by that of one of its jobs."""
-    return job.partition(".")[0]
+def _application(job: Mapping[str, Any]) -> str:
+    """The application that a batch write is a part of, as its run reports; else the job itself."""
+    name, parent = str(job["name"]), job.get("parentJobName")
+    is_part = parent and job.get("type") == "BATCH" and name.startswith(f"{parent}.")
+    return str(parent) if is_part else name
 
 
 def _formula(data: dict[str, Any]) -> Formula:
