@@ -6,6 +6,7 @@ from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from anyio import CapacityLimiter
 from litestar import Request
 
 from headwater.http.keys import Key
@@ -22,6 +23,8 @@ from headwater.server.topics.topics import Topics
 
 if TYPE_CHECKING:
     from headwater.server.clusters import Clusters
+
+_CHECKS = 2
 
 
 class Service:
@@ -48,6 +51,8 @@ class Service:
         self.live, self.topics, self.lane = live, topics, lane
         self.authenticator = authenticator
         self.watchers = Watchers(settings.max_streams)
+        # Threads that check the store, which must not wait for those that answer questions.
+        self.checks = CapacityLimiter(_CHECKS)
         self.clusters = clusters  # None where the server was told of none
 
     def limited_to(self, key: Key | None) -> "Service":

@@ -4,12 +4,13 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import anyio.to_thread
 from litestar import Litestar, Router
+from litestar.concurrency import set_asyncio_executor
 from litestar.config.cors import CORSConfig
 from litestar.di import Provide
 from litestar.exceptions import HTTPException, ValidationException
@@ -125,6 +126,9 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
     rules, scrubber = AliasRules(settings.aliases), Scrubber(settings.mask)
     tolerance, max_event = settings.clock_tolerance, settings.max_event
     store = Store(settings.store, rules, scrubber, tolerance, max_event)
+    # Of their own: keys and leases are checked in the threads of the event loop, which must not
+    # wait for questions.
+    set_asyncio_executor(ThreadPoolExecutor(_READERS, "reader"))
     store.writer.change(_first_namespace).result()
     live = Live(store.database, settings.live_check)
     store.writer.committed, store.writer.rested = live.nudge, give_back
@@ -137,7 +141,6 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
 
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
-        anyio.to_thread.current_default_thread_limiter().total_tokens = _READERS
         live.start()
         readers = [TopicReader(Topic.parse(url), store) for url in settings.consume]
         for topic in readers:

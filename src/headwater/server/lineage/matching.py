@@ -1,31 +1,25 @@
 """Names that hold a text, or nearly: by an index of trigrams in either store.
 
 SQLite has one built in (FTS5); in PostgreSQL it is an index over an array of them, which
-needs no extension. What the index gives is ranked here, by the names alone. Misspelt names are
-found by the index of words (`spelling`).
+needs no extension. Of a text only a few trigrams are looked up, each once; the names that have
+them are compared with the text (`text_search`). What is found is ranked here, by the names alone.
+Misspelt names are found by the index of words (`spelling`).
 """
 
 from collections.abc import Callable
 from typing import NamedTuple
 
 from headwater.server.lineage.scope import Clause, Scope
+from headwater.server.lineage.text_search import having_text
 from headwater.server.lineage.view import StoreView
 
 JOBS, DATASETS, FIELDS = "J", "D", "F"
-_LEAST = 3  # characters that an index of trigrams can look up
 _LOOKED = 2000  # names of which the best are chosen
 _OWN: dict[str, Callable[[Scope], Clause]] = {
     JOBS: lambda scope: scope.has_job("target"),
     DATASETS: lambda scope: scope.has_name("target"),
     FIELDS: lambda scope: scope.has_field("target"),
 }
-LIKE = "LIKE ? ESCAPE '\\'"
-
-
-def containing(text: str) -> str:
-    """The pattern of `LIKE` for lower-case names that hold a text."""
-    escaped = text.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return f"%{escaped}%"
 
 
 class Match(NamedTuple):
@@ -75,20 +69,9 @@ def closeness(text: str, name: str) -> int:
 
 def _holding(view: StoreView, kind: str, text: str) -> list[tuple[int, str]]:
     own, params = _OWN[kind](view.scope)
-    pattern = "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-    if len(text) < _LEAST:
-        sql = "SELECT target, text FROM search WHERE kind = ? AND lower(text) LIKE ? ESCAPE '\\'"
-        rows = view.session.all(f"{sql}{own} LIMIT ?", kind, pattern, *params, _LOOKED)
-    elif view.session.dialect == "sqlite":
-        phrase = '"' + text.replace('"', '""') + '"'
-        rows = view.session.all(
-            f"SELECT target, text FROM search WHERE search MATCH ? AND kind = ?{own} LIMIT ?",
-            phrase, kind, *params, _LOOKED,
-        )  # fmt: skip
-    else:
-        rows = view.session.all(
-            "SELECT target, text FROM search WHERE headwater_grams(lower(text)) @> "
-            f"headwater_grams(?) AND kind = ? AND lower(text) LIKE ? ESCAPE '\\'{own} LIMIT ?",
-            text, kind, pattern, *params, _LOOKED,
-        )  # fmt: skip
+    where, wanted = having_text(view.session.dialect, text)
+    rows = view.session.all(
+        f"SELECT target, text FROM search WHERE {where} AND kind = ?{own} LIMIT ?",
+        *wanted, kind, *params, _LOOKED,
+    )  # fmt: skip
     return [(int(target), name) for target, name in rows]

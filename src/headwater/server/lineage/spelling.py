@@ -18,6 +18,7 @@ _WORD = re.compile(r"[^\W_]+")
 _SHORT = 4  # letters; a shorter word has too many neighbours
 _LONG = 6  # letters, from which on two slips are forgiven
 _LONGEST = 40  # letters; longer words are hashes
+_MOST_WORDS = 16  # of a text; each is compared with many
 _CORRECTIONS = 8  # words that one word may stand for
 _SCANNED = 2000  # names of which the best are chosen
 _NONE = 1000  # the distance of a word that is not there
@@ -95,8 +96,16 @@ class _Index:
 
     def near(self, text: str, most: int) -> list[Near]:
         words = _WORD.findall(text)
-        corrections = [near for word in words if (near := self._corrections(word)) is not None]
-        if not corrections or not all(corrections):
+        if len(words) > _MOST_WORDS:
+            return []
+        corrections = []
+        for word in words:
+            near = self._corrections(word)
+            if near is not None:
+                if not near:
+                    return []
+                corrections.append(near)
+        if not corrections:
             return []
         short = [word for word in words if len(word) < _SHORT]
         first = min(corrections, key=lambda found: sum(len(self._targets[w]) for w in found))
@@ -105,8 +114,9 @@ class _Index:
         for word, distance in first.items():
             for target in self._shortest_first(word)[:_SCANNED]:
                 name = self._names[target]
-                rest = [_least(other, name.lower()) for other in others]
-                if _NONE in rest or not all(part in name.lower() for part in short):
+                lower = name.lower()
+                rest = [_least(other, lower) for other in others]
+                if _NONE in rest or not all(part in lower for part in short):
                     continue
                 found = Near(distance + sum(rest), target, name)
                 names[target] = min(found, names.get(target, found))

@@ -8,8 +8,8 @@ from headwater.api.jobs import Job, JobVersion
 from headwater.api.runs import Run
 from headwater.server.lineage.facets import FacetBook, job_facets
 from headwater.server.lineage.jobs import JobRowShown, job_rows, job_tags
-from headwater.server.lineage.matching import LIKE, containing
 from headwater.server.lineage.runs import LATEST, LISTED, latest_runs
+from headwater.server.lineage.text_search import has_text
 from headwater.server.lineage.view import StoreView, moment, uuid_text
 from headwater.server.marquez.runs import RunWriter, empty_version
 from headwater.server.store.apply_runs import DECLARATION
@@ -125,8 +125,9 @@ def list_jobs(
     """A page of jobs, latest first, and how many there are."""
     where, params = "WHERE NOT j.hidden", list[Any]()
     if text:
-        where += f" AND lower(j.name) {LIKE}"
-        params.append(containing(text))
+        condition, wanted = has_text(view.session.dialect, "j.name", text)
+        where += f" AND {condition}"
+        params += wanted
     if names:
         where += f" AND j.name IN ({', '.join('?' * len(names))})"
         params += names

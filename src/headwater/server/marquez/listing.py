@@ -7,9 +7,9 @@ from headwater.api.graph import DatasetData
 from headwater.api.runs import ListedRun
 from headwater.server.lineage import datasets
 from headwater.server.lineage.jobs import job_names
-from headwater.server.lineage.matching import LIKE, containing
 from headwater.server.lineage.runs import LISTED
 from headwater.server.lineage.schemas import schemas_of, unlisted_columns
+from headwater.server.lineage.text_search import has_text
 from headwater.server.lineage.view import StoreView
 from headwater.server.marquez.datasets import dataset_node
 from headwater.server.marquez.runs import RunWriter
@@ -55,8 +55,9 @@ def list_datasets(
     listed, params = view.scope.shown()
     where = f"FROM dataset d JOIN namespace n ON n.id = d.namespace WHERE 1 = 1{listed}"
     if text:
-        where += f" AND lower(d.name) {LIKE}"
-        params.append(containing(text))
+        condition, wanted = has_text(view.session.dialect, "d.name", text)
+        where += f" AND {condition}"
+        params += wanted
     if namespace:
         where += " AND n.name = ?"
         params.append(namespace)

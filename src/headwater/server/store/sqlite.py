@@ -23,7 +23,9 @@ _PATIENCE = 5  # seconds to wait for a lock
 _LOG_PAGES = 4000
 _DAMAGED = sqlite3.DatabaseError  # itself, and none of those below it
 _LONGEST = 60.0  # seconds for which a question may be asked
-_STEPS = 1_000_000  # of SQLite's machine, after which the time is looked at
+# Of SQLite's machine, after which the time is looked at. One may search a long name: of a million,
+# some took half a minute.
+_STEPS = 50_000
 _CACHE_KIB = 8192  # of each connection; the system's own cache stands behind it
 
 
@@ -102,6 +104,8 @@ class SqliteDatabase:
             connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
             connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
             connection.execute("PRAGMA temp_store = MEMORY")
+            # Its own lower() knows ASCII only.
+            connection.create_function("casefold", 1, str.casefold, deterministic=True)
         except (OSError, sqlite3.Error) as error:
             raise StoreUnreachable(self.url, str(error)) from error
         with self._lock:
