@@ -142,7 +142,7 @@ def test_a_snapshot_is_known_by_its_files_where_manifests_are_merged(
     merging = {"commit.manifest.min-count-to-merge": 2}
     table = _create(spark, "merged", **merging)
     known = len(_ended(captured, table, 1))
-    made = []
+    made: list[str] = []
     for _ in range(8):
         before = _snapshots(spark, table)
         _rows(spark).writeTo(table).append()
