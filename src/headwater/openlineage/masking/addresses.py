@@ -13,7 +13,16 @@ _PARTS = re.compile(r"(://)")
 # What stands before the @ of these is a container, not a user.
 _CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30})$")
-# A user alone is no secret, but tokens are put there too.
+# A user alone is no secret, but tokens are put there too. Names are made of a few words.
+_WORD = r"(?:[a-z]{1,15}|[A-Z][a-z]{1,14}|[A-Z]{1,8})"
+_PLAIN_USER = re.compile(
+    rf"{_WORD}(?:(?:[._+-]|%40|@){_WORD}|[A-Z][a-z]{{1,14}}){{0,5}}[-_]?\d{{0,4}}"
+)
+_TOKEN_PREFIX = re.compile(
+    r"gh[pousr]_|github_pat_|gl[a-z]{2,5}-|xox[a-z]-|[sr]k[-_]|hf_|dckr_pat_|npm_|pypi-|hw_|hvs\.|"
+    r"dapi\d|A[KS]IA|eyJ|AT[BC]"
+)
+_LONGEST_USER, _SHORTEST_WEB_TOKEN = 64, 8
 _TOKEN_USER = re.compile(r"(?=.*\d)\S{12,}|\S{20,}")
 _ORACLE = re.compile(r"(?i:(jdbc:oracle:\w{1,10}:))[^\s@\"'/]{1,200}/[^\s@\"']*+(@?)")
 _SQLPLUS = re.compile(r"(?i:\b(sqlplus\s{1,5}(?:-\w{1,10}\s{1,5}){0,3}))([\w$#]{1,64})/([^\s@]++)")
@@ -84,9 +93,16 @@ def _authority(part: str, scheme: str, noted: Noted) -> str:
 
 
 def _is_token(user: str, scheme: str) -> bool:
+    """Whether what stands before an @ without a password is a token, not the name of a user."""
     if scheme in _CONTAINERS or user in ("", "git", MASK):
         return False
-    return scheme in ("http", "https") or _TOKEN_USER.fullmatch(user) is not None
+    if _TOKEN_PREFIX.match(user):
+        return True
+    if len(user) <= _LONGEST_USER and _PLAIN_USER.fullmatch(user):
+        return False
+    if scheme in ("http", "https"):
+        return len(user) >= _SHORTEST_WEB_TOKEN
+    return _TOKEN_USER.fullmatch(user) is not None
 
 
 def _late_at(part: str) -> int:

@@ -45,7 +45,14 @@ class Cuts:
 
     def _following(self, value: Value, is_list: bool) -> Value | None:
         joined = _JOINED.match(self.text, value.end)
+        if joined is not None and "\n" in joined[0] and self._is_comment(value.start):
+            return None
         if joined is None and is_list:
             joined = _LISTED.match(self.text, value.end)
         found = find_quoted(self.text, joined.end()) if joined is not None else None
         return found if found is not None and found.end > found.start else None
+
+    def _is_comment(self, at: int) -> bool:
+        """Whether a place is in a comment of SQL that ends with its line."""
+        line = self.text.rfind("\n", max(0, at - 300), at)
+        return self.text.find("--", max(line, 0, at - 300), at) >= 0

@@ -14,11 +14,11 @@ def mask_event(masker: Masker, event: Any) -> tuple[Any, Report]:
     report = Report()
     clean = masker.value(event, report)
     if report and isinstance(clean, dict):
-        _note(clean, report)
+        _note(clean, report, masker)
     return clean, report
 
 
-def _note(event: dict[str, Any], report: Report) -> None:
+def _note(event: dict[str, Any], report: Report, masker: Masker) -> None:
     for part in ("run", "job", "dataset"):
         subject = event.get(part)
         if isinstance(subject, dict):
@@ -29,13 +29,15 @@ def _note(event: dict[str, Any], report: Report) -> None:
     if facets is None:
         facets = subject["facets"] = {}
     if isinstance(facets, dict):
-        facets[FACET] = _facet(facets.get(FACET), report)
+        facets[FACET] = _facet(facets.get(FACET), report, masker)
 
 
-def _facet(before: Any, report: Report) -> dict[str, Any]:
+def _facet(before: Any, report: Report, masker: Masker) -> dict[str, Any]:
     """The facet; what an earlier masking of the same event wrote into it stays."""
     known = before if isinstance(before, dict) else {}
     paths = [one for one in _list(known.get("paths")) if isinstance(one, str)]
+    # A key that is clean by itself may not be so behind the keys above it.
+    paths += [masker.text(path) for path in report.paths]
     rules = dict(report.rules)
     for rule, count in (known.get("rules") or {}).items() if _counts(known) else ():
         rules[rule] = rules.get(rule, 0) + count
@@ -43,7 +45,7 @@ def _facet(before: Any, report: Report) -> dict[str, Any]:
         "_producer": PRODUCER,
         "_schemaURL": _SCHEMA,
         "rules": dict(sorted(rules.items())),
-        "paths": [*dict.fromkeys([*paths, *report.paths])][:MOST_PATHS],
+        "paths": [*dict.fromkeys(paths)][:MOST_PATHS],
     }
 
 

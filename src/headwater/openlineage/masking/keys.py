@@ -39,7 +39,12 @@ _ABOUT = re.compile(
     r"_(?:types?|ur[il]s?|endpoints?|names?|ttl|expir(?:y|es|ation|es_(?:in|at))|size|length|limit|"
     r"count|enabled|required|class|classname|provider|algorithm|format|version|columns?|fields?|"
     r"policy|lifetime|interval|timeout|ms|seconds|scope|arn|path|file|location|manager|service|"
-    r"used|usage|budget|index|refs?|reference)$"
+    r"used|usage|budget|index|refs?|reference|status|state|symbol|kind|issuer|label|description|desc|"
+    r"owner|category|level|strength|decimals|price|amount|balance|supply|network|chain|contract|method|"
+    r"mechanism|created|updated|changed|rotated|rotation|attempts|(?:created|updated|changed|issued)_"
+    r"(?:at|on|by)|expired|verified|valid|present)$"
+    # Whether there is one.
+    r"|^(?:is|has|needs|requires|existing)_"
 )
 # So many tokens of a text, which no secret is.
 _COUNTED = re.compile(

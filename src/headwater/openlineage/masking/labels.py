@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from headwater.openlineage.masking.addresses import Noted
 from headwater.openlineage.masking.cuts import Cuts
-from headwater.openlineage.masking.values import Value, find_quoted, find_value, is_code, is_prose
+from headwater.openlineage.masking.expressions import is_code, is_prose
+from headwater.openlineage.masking.values import Value, find_quoted, find_value
 
 _LABEL = re.compile(
     r"(?<![\w.$-])(?:name|key|property|option|header|parameter|param|variable|setting)"

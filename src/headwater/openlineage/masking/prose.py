@@ -9,13 +9,13 @@ import re
 from headwater.openlineage.masking.addresses import MASK, Noted
 
 _NAME = r"(?:pass(?:word|wd|phrase|code)|secret|token|(?:api|access|private|account)[ -]?key)"
-_WHOSE = r"(?:\s{1,3}(?:for|of)(?:\s{1,3}(?:the|user))?\s{1,3}[^\s\"'=:]{1,64})?"
+_WHOSE = r"(?:\s{1,3}(?:for|of)(?:\s{1,3}(?:the|user))?\s{1,3}[^\s\"'=:]{1,64})"
 _IS = (
     r"\s{1,3}(?:(?:is|was)(?:\s{1,3}now)?"
     r"|(?:(?:is|was|has been)\s{1,3})?(?:changed|set|reset)?\s{0,3}to)"
 )
 _SAID = re.compile(
-    rf"(?i:(?<![\w.$-])(?P<before>(?P<name>{_NAME}){_WHOSE}{_IS}\s{{1,3}}"
+    rf"(?i:(?<![\w.$-])(?P<before>(?P<name>{_NAME})(?:{_WHOSE}\s?:|{_WHOSE}?{_IS})\s{{1,3}}"
     rf"|(?:with|using|use)(?:\s{{1,3}}the)?\s{{1,3}}(?P<given>pass(?:word|wd|phrase|code))\s{{1,3}}))"
     r"(?P<value>[^\s\"'`<>(){}\[\],;=|]{5,200})"
 )
@@ -38,13 +38,13 @@ def mask_told(text: str, lowered: str, noted: Noted) -> str:
 def _told(found: re.Match[str], noted: Noted) -> str:
     value = found["value"].rstrip(".:!?")
     is_password = (found["given"] or found["name"]).lower().startswith("pass")
-    if not _is_secret(value, _PASSWORD if is_password else _TOKEN):
+    if not is_secret_word(value, _PASSWORD if is_password else _TOKEN):
         return found[0]
     noted("assignment")
     return f"{found['before']}{MASK}{found['value'][len(value) :]}"
 
 
-def _is_secret(value: str, least: int) -> bool:
+def is_secret_word(value: str, least: int) -> bool:
     """Whether a word is one that only a secret is: letters with digits or signs, of no kind."""
     has_both = re.search("[A-Za-z]", value) and re.search(r"[0-9]|[!?#^&*+](?=.)", value)
     return len(value) >= least and has_both is not None and not _OTHER.match(value)

@@ -1,4 +1,4 @@
-"""Where a value in a text ends, and whether it can be a secret at all.
+"""Where a value in a text ends, and whether it says anything.
 
 Everything here reads forward once: no pattern backtracks over the length of a value.
 """
@@ -7,7 +7,6 @@ import re
 from typing import NamedTuple
 
 from headwater.openlineage.masking.addresses import MASK
-from headwater.openlineage.masking.keys import is_sensitive
 
 # The prefix of a literal in SQL (E, N, U&, _utf8), Python, Scala, C# or a shell.
 _OPENING = re.compile(r"(?:[A-Za-z@$]{0,3}|[uU]&|_\w{2,12})(\\{0,7})([\"'`])")
@@ -25,32 +24,19 @@ _BARE = re.compile(
 _TUPLE = re.compile(r"\((?=\s*+[\"'])[^()]*+\)")
 _BRACED = re.compile(r"\{[^{}\s]*+\}")
 _LISTED = re.compile(r"\[(?=\s*+[\"'])[^\[\]]*+\]")
-_WORD = re.compile(r"[^\s,;&'\"<>|`()\[\]{}]{1,200}")
-_SMALL_NUMBER = re.compile(r"\d{1,6}(?:\.\d{1,6})?(?![\w.-])")
-_PLACEHOLDER = re.compile(
-    r"(?:\$\{[\w.\-/]{1,100}(?::[^{}:=?+\-][^{}]{0,200})?\}|\$[A-Z_][A-Z0-9_]*|\$\d{1,3}|"
-    r"\$\([^()]{0,200}\)|\{\{[^{}]{0,200}\}\}|\{\w{0,64}\}|#\{[^{}]{0,200}\}|%\(\w{1,64}\)s|"
+WORD = re.compile(r"[^\s,;&'\"<>|`()\[\]{}]{1,200}")
+PLACEHOLDER = re.compile(
+    r"(?:\$\{\{[^{}]{0,200}\}\}|\$\{[\w.\-/]{1,100}(?::[^{}:=?+\-][^{}]{0,200})?\}|"
+    r"\$[A-Z_][A-Z0-9_]*|\$\d{1,3}|"
+    r"\$\([^()]{0,200}\)|\{\{[^{}]{0,200}\}\}|\{\w{0,64}\}|"
+    r"\{[A-Za-z_][\w.]{0,64}(?:![rsa])?\}|#\{[^{}]{0,200}\}|%\(\w{1,64}\)s|"
     r"%[sdr]|\?|<[\w .:/-]{0,100}>|\[(?i:hidden|redacted|masked)\]|[*•…xX.\-]{3,200})"
     r"(?![\w@#!%+/=-])"
 )
-_BOUND = re.compile(r"[:@]([A-Za-z_]\w{0,63})(?!\w)")
+_FIELD = re.compile(r"[\"'`]\.(?![A-Za-z_]\w{0,60}\()")  # not the call of a method
+_LINES = re.compile(r"-[ \t]+[^\n]*+")
+_FLOW = re.compile(r"\[[^\[\]\n\"'{}]*+\]")
 _REFERENCE = re.compile(r"\$\{[A-Za-z][\w-]*:[^{}]+\}")
-_NOTHING = frozenset({
-    "none", "null", "nil", "undefined", "true", "false", "yes", "no", "required", "optional",
-    "hidden", "masked", "redacted", "empty", "unset", "missing", "invalid", "expired", "n/a",
-    "str", "string", "text", "varchar", "char", "int", "integer", "bigint", "long", "bytes",
-    "binary", "bool", "boolean", "double", "float", "decimal", "date", "timestamp", "uuid", "json",
-    "array", "map", "struct", "object", "any", "number", "void", "secretstr", "optional[str]",
-})  # fmt: skip
-_IDENTIFIER = re.compile(r"[A-Za-z_][\w.]*+\Z")
-_QUALIFIED = re.compile(r"[A-Za-z_]\w{0,63}(?:\.[`\"\[]?\w{1,64}[`\"\]]?){1,4}(?![\w.@/+=$!#%-])")
-_CALL = re.compile(r"[A-Za-z_][\w.]{0,100}(?:\((?:\)|[\"'\w])|\[[\"'\d])")
-_GROUP = re.compile(r"[(\[{](?:\s*+\Z|\w{1,64}\s{0,5}[=(:])|[(\[]\s++(?![\"'])|\{\s")
-_TYPE = re.compile(r"[A-Za-z]{2,20}(?=[<(\[])")
-_CLAUSE = re.compile(
-    r"(?i:\b(?:on|and|or|where|when|having|not)\s{1,10}(?:\w{1,64}\.){0,3}[`\"]?)\Z"
-)
-_PROSE = re.compile(r"[A-Za-z]{1,14}[,.]?\s{1,3}[a-z]{1,20}(?![\w=:])")
 
 
 class Value(NamedTuple):
@@ -114,6 +100,25 @@ def find_scalar(text: str, at: int) -> Value | None:
     return Value(start, end, False) if start else None
 
 
+def find_items(text: str, at: int, most: int) -> Value | None:
+    """The first items of a list without quotes: YAML's lines with a dash, or all of `[a, b]`."""
+    flow = _FLOW.match(text, at)
+    if flow is not None and "," in flow[0]:
+        return Value(at + 1, flow.end() - 1, False)
+    line = _LINES.match(text, at)
+    if line is None:
+        return None
+    indent = text[text.rfind("\n", max(0, at - 80), at) + 1 : at]
+    end = line.end()
+    while most > 0 and not indent.strip() and text.startswith(f"\n{indent}-", end):
+        most -= 1
+        line = _LINES.match(text, end + 1 + len(indent))
+        if line is None:
+            break
+        end = line.end()
+    return Value(at + 1 + len(text[at + 1 : end]) - len(text[at + 1 : end].lstrip()), end, False)
+
+
 def after_tags(text: str, at: int) -> int:
     """Where a value of YAML begins that has an anchor or a type before it."""
     tag = _YAML.match(text, at)
@@ -135,7 +140,7 @@ def find_value(text: str, at: int) -> Value | None:
 
 def is_empty(value: str) -> bool:
     """Whether a value says nothing, or only names where the secret is."""
-    return not value.strip() or value == MASK or _PLACEHOLDER.fullmatch(value.strip()) is not None
+    return not value.strip() or value == MASK or PLACEHOLDER.fullmatch(value.strip()) is not None
 
 
 def is_reference(value: str) -> bool:
@@ -146,52 +151,17 @@ def is_reference(value: str) -> bool:
 
 def is_identifier(text: str, value: Value) -> bool:
     """Whether a text in quotes is the first part of a name: `"b"."password"`."""
-    return text.startswith(('".', "'.", "`."), value.end)
-
-
-def is_code(text: str, name_at: int, at: int) -> bool:
-    """Whether no secret can begin at a place: a type, a variable, a call, a column.
-
-    Looks at no more than a few hundred characters, because what it finds is not passed over.
-    """
-    if text.startswith(MASK, at + (text[at : at + 1] in "([{")):
-        return True
-    word = _WORD.match(text, at)
-    said = word[0].rstrip(".") if word else ""
-    if said.lower() in _NOTHING or _PLACEHOLDER.match(text, at):
-        return True
-    bound = _BOUND.match(text, at)
-    if bound is not None and (text[at - 1 : at].isspace() or is_sensitive(bound[1])):
-        return True
-    kind = _TYPE.match(text, at)
-    if kind is not None and kind[0].lower() in _NOTHING:
-        return True
-    if _CALL.match(text, at) or _GROUP.match(text, at):
-        return True
-    if _IDENTIFIER.match(said) and ("_" in said or "." in said) and is_sensitive(said):
-        return True
-    return _is_column(text, name_at, at)
-
-
-def is_prose(text: str, at: int) -> bool:
-    """Whether the first of several words begins at a place."""
-    return _PROSE.match(text, at) is not None
-
-
-def is_small_number(text: str, at: int) -> bool:
-    """Whether a number begins at a place that is too short for a key."""
-    return _SMALL_NUMBER.match(text, at) is not None
-
-
-def _is_column(text: str, name_at: int, at: int) -> bool:
-    """Whether the column on the other side of a condition begins at a place."""
-    if not _QUALIFIED.match(text, at):
-        return False
-    return _CLAUSE.search(text[max(0, name_at - 200) : name_at]) is not None
+    return _FIELD.match(text, value.end) is not None
 
 
 def _bare_end(text: str, at: int) -> int:
     """Where a bare value ends; it may stand in brackets, as in `connect(password=x)`."""
+    end = _word_end(text, at)
+    comment = text.find("*/", at, end)
+    return end if comment < 0 else comment
+
+
+def _word_end(text: str, at: int) -> int:
     opened = 0
     piece = _BARE.match(text, at)
     while piece is not None:
