@@ -16,8 +16,9 @@ from pyspark.sql import functions as F
 
 import headwater
 from headwater.capture.classic import Capture
+from headwater.cli.client import Client
 from headwater.pipeline import kafka
-from headwater.pipeline.jobs import lineage_archive
+from headwater.pipeline.jobs import lineage_archive, supplier_hours
 from headwater.pipeline.settings import Settings
 from headwater.trace.collecting import SparkText, collected
 from headwater.trace.forward import RowsReached, Span, rows_reached
@@ -29,7 +30,7 @@ from headwater.trace.values import in_utc, shown
 from headwater.trace.why import why
 from headwater.trace.why_not import why_not
 from pipeline import traced_apps
-from pipeline.tracing import ORDERS, Traced
+from pipeline.tracing import ORDERS, STATS, TOPIC, Traced
 from server.events import dataset, facet, run_event
 
 # Its second partition is empty.
@@ -381,3 +382,111 @@ def test_a_read_after_a_rollback_and_one_of_an_increment_are_not_exact(
         told.append({job["name"].partition(".")[0]: job["exact"] for job in jobs})
     assert [one["whole"] for one in told] == [True, False, True]
     assert [one["part"] for one in told] == [False, False, False]
+
+
+def test_columns_of_any_name_are_followed(traced: Traced, tmp_path: Path) -> None:
+    table, topic = "traced.default.names", "names"
+    names = ["a.b", "x`y", "_has", "_made", "has", "made", "c0", "_number"]
+    more = ", ".join(f"`{name.replace('`', '``')}` INT" for name in names)
+    columns = f"partition INT, offset BIGINT, size INT, {more}"
+    traced.spark.sql(f"CREATE TABLE {table} ({columns}) {V3}")
+    _topic(traced, topic, [_HOUR] * 6)
+    app = tmp_path / "app.py"
+    added = f".withColumns({{name: F.lit(1) for name in {names}}})"
+    app.write_text(STREAM.replace('offset % 2 = 0")', f'offset % 2 = 0"){added}'))
+    arguments = [traced.settings.bootstrap, topic, table, f"{tmp_path}/place"]
+    with _captured(traced, tmp_path / "spool"):
+        traced_apps.run_really(app.read_text(), *arguments)
+    given = Given(" ".join([str(app), *arguments]), time_zone="UTC")
+    (found,) = _rows(traced, topic, (1, 4), traced.settings, given)
+    assert (found.row_count, found.exact) == (2, True), found.reason
+    story = why(traced.spark, traced.client, table, "offset = 2", 1, traced.settings, given)
+    records = story.rows[0].records
+    assert records is not None
+    assert records.exact, records.reason
+    assert [one.offset for one in records.records] == [2]
+
+
+def test_a_group_of_rows_that_several_records_give_is_a_superset(
+    traced: Traced, tmp_path: Path
+) -> None:
+    settings = _catalog(traced, "twins", tmp_path / "warehouse")
+    _topic(traced, "twins", [_HOUR] * 4, ["same", "other", "same", "more"])
+    events, table = _archived(traced, "twins"), "twins.default.counts"
+    _sent(traced, events, "twins", [0, 4], datetime.now(UTC), "lineage-archive")
+    traced.spark.sql(f"CREATE TABLE {table} (event STRING, number BIGINT) {V3}")
+    text = f"INSERT INTO {table} SELECT event, count(*) FROM {events} GROUP BY event"
+    with _captured(traced, tmp_path / "spool") as capture, capture.part("counts") as session:
+        session.sql(text)
+    given = Given(sql=text, time_zone="UTC")
+    for event, offsets in (("same", [0, 2]), ("other", [1])):
+        asked = f"event = '{event}'"
+        story = why(traced.spark, traced.client, table, asked, 1, settings, given)
+        found = story.rows[0].records
+        assert found is not None
+        told = [[record.offset for record in row.records] for row in found.rows]
+        assert told == [offsets] * len(offsets)
+        assert (found.exact, found.complete) == (len(offsets) == 1, True), found.reason
+
+
+class _Told:
+    """A server by which a run had another time zone."""
+
+    def __init__(self, server: Client, zone: str | None) -> None:
+        self._server, self._zone = server, zone
+        self.ask_list = server.ask_list
+
+    def ask(self, path: str, **params: Any) -> dict[str, Any]:
+        told = self._server.ask(path, **params)
+        for write in told.get("writes", ()):
+            if write["name"].startswith("supplier_stats") and self._zone is not None:
+                write["settings"] = {"spark.sql.session.timeZone": self._zone}
+            elif write["name"].startswith("supplier_stats"):
+                write["settings"] = {}
+        return told
+
+
+def test_the_groups_of_a_job_are_those_of_its_time_zone(traced: Traced, tmp_path: Path) -> None:
+    """All orders are of one day in New York, and of two in UTC."""
+    spark, settings, zone = traced.spark, traced.settings, "America/New_York"
+    before = IcebergTable(spark, STATS).current
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        with _captured(traced, tmp_path) as capture, capture.part("supplier_stats") as session:
+            supplier_hours.run(session, settings)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    story = why(spark, traced.client, ORDERS, "order_id = 'o0'", 1, settings)
+    assert story.rows[0].records is not None
+    (record,) = story.rows[0].records.records
+    span = Span(TOPIC, record.partition, record.offset, record.offset)
+    node = f"dataset:kafka://{settings.bootstrap}:{TOPIC}"
+    asked = {"firstOffset": span.first, "lastOffset": span.last}
+    jobs = traced.client.ask("reached", nodeId=node, partition=record.partition, **asked)["jobs"]
+    expected = {"bid_date": "2026-03-01", "bid_hour": 17, "supplier": "Bob"}
+    try:
+        for server, is_known in (
+            (traced.client, True),
+            (_Told(traced.client, "Asia/Tokyo"), False),
+            (_Told(traced.client, None), False),
+        ):
+            missed = why_not(spark, server, settings, STATS, record)
+            assert missed.outcome == ("written" if is_known else "unknown"), missed.reason
+            reached = rows_reached(spark, server, settings, jobs, span)
+            (found,) = (one for one in reached if one.table == STATS)
+            assert (found.row_count, found.exact) == ((1, True) if is_known else (None, False))
+            text = "bid_hour = 17 AND supplier = 'Bob'"
+            traced_row = why(spark, server, STATS, text, 1, settings).rows[0].records
+            assert traced_row is not None
+            assert (traced_row.exact, traced_row.complete) == (is_known, is_known)
+            if is_known:
+                assert missed.row is not None
+                for row in (missed.row, found.rows[0]):
+                    assert {name: row[name] for name in expected} == expected
+                assert "o0" in {row.values["order_id"] for row in traced_row.rows}
+            else:
+                for reason in (missed.reason, found.reason, traced_row.reason):
+                    assert "do not give" in reason or "time zone" in reason
+    finally:
+        name = STATS.partition(".")[2]
+        spark.sql(f"CALL traced.system.rollback_to_snapshot('{name}', {before})")

@@ -20,6 +20,7 @@ from pyspark.sql.sql_formatter import SQLStringFormatter
 from pyspark.sql.streaming.query import StreamingQueryManager
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
+from headwater.dryrun.conversions import converted
 from headwater.dryrun.jvm import LOOKED, JvmCalls, Seams
 from headwater.dryrun.statements import read_statement
 from headwater.dryrun.writers import (
@@ -180,7 +181,7 @@ class Replacements:
             self._doubt(LOOKED)
         told = planned._replace(doubts=(*self._doubts,), constants=frozenset(self._constants))
         with self._calls.on_our_behalf():
-            self._sink.add(told)
+            self._sink.add(converted(told))
 
     def add_query(self, frame: DataFrame) -> None:
         """Keep a query that is written by something else."""

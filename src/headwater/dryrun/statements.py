@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headwater.dryrun.writers import Planned, by_position
+from headwater.dryrun.conversions import converted_statement
+from headwater.dryrun.writers import Match, Planned
 
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 _CHANGING = ("Command", "ParsedStatement", "InsertIntoDir")
@@ -94,35 +95,29 @@ def _planned(session: SparkSession, plan: Any, node: Any, args: Any) -> Planned 
         target = str(place.get()) if place.isDefined() else ""
     else:
         return None
-    query = node.query() if kind != "InsertIntoDir" else node.child()
-    frame = _frame(session, _with_values(session, _with_ctes(session, plan, query), args))
-    if kind == "InsertIntoStatement" and not node.byName():
-        chosen = node.userSpecifiedCols()
-        columns = [str(chosen.apply(n)) for n in range(chosen.size())]
-        columns = columns or _dynamic_columns(session, target, node.partitionSpec())
-        frame = by_position(frame, target, columns)
-    return Planned(target, frame)
+    if kind == "InsertIntoDir":
+        return Planned(target, _frame_of(session, plan, node.child(), args))
+    if kind in _CREATING:
+        return Planned(target, _frame_of(session, plan, node.query(), args), match=Match.NAME)
+    write = _with_values(session, _with_ctes(session, plan, node), args)
+    return converted_statement(session, target, write) or Planned(
+        target, _frame_of(session, plan, node.query(), args), match=Match.STATEMENT
+    )
 
 
-def _dynamic_columns(session: SparkSession, target: str, spec: Any) -> list[str]:
-    """The columns that a query gives of a table, if others are given by PARTITION (name = …)."""
-    if spec.isEmpty():
-        return []
-    keys = spec.keySet().toSeq()
-    static = {str(keys.apply(n)).lower() for n in range(keys.size())
-              if spec.apply(keys.apply(n)).isDefined()}  # fmt: skip
-    return [name for name in session.table(target).columns if name.lower() not in static]
+def _frame_of(session: SparkSession, plan: Any, query: Any, args: Any) -> DataFrame:
+    return _frame(session, _with_values(session, _with_ctes(session, plan, query), args))
 
 
 def _with_ctes(session: SparkSession, plan: Any, query: Any) -> Any:
-    """A query with the tables that the statement around it names."""
+    """A query or write with the tables that the statement around it names."""
     if _kind(plan) != "UnresolvedWith":
         return query
     return plan.withNewChildren(session._jvm.PythonUtils.toSeq([query]))  # type: ignore[union-attr]
 
 
 def _with_values(session: SparkSession, query: Any, args: Any) -> Any:
-    """A query with the values of the parameters in it: by name, or by their order."""
+    """A query or write with the values of the parameters in it: by name, or by their order."""
     if not args:
         return query
     jvm: Any = session._jvm
@@ -138,7 +133,8 @@ def _with_values(session: SparkSession, query: Any, args: Any) -> Any:
 
 
 def _name(parts: Any) -> str:
-    return ".".join(f"`{parts.apply(n)}`" for n in range(parts.size()))
+    names = (str(parts.apply(n)).replace("`", "``") for n in range(parts.size()))
+    return ".".join(f"`{name}`" for name in names)
 
 
 def _frame(session: SparkSession, plan: Any) -> DataFrame:

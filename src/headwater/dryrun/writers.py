@@ -1,10 +1,19 @@
 """What an application gets in place of Spark's writers and queries: they keep plans."""
 
 from collections.abc import Callable, Sequence
+from enum import Enum, auto
 from typing import Any, NamedTuple
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
+
+
+class Match(Enum):
+    """How Spark matches the columns of a frame with those of a table that it writes."""
+
+    NAME = auto()
+    POSITION = auto()
+    STATEMENT = auto()  # as the statement says
+    NONE = auto()  # not at all: the table does, by name
 
 
 class Planned(NamedTuple):
@@ -15,6 +24,8 @@ class Planned(NamedTuple):
     query: str | None = None  # the name of a streaming query
     doubts: tuple[str, ...] = ()  # why the frame may hold what its plan does not tell
     constants: frozenset[int] = frozenset()  # ids of RDDs of rows that the application itself holds
+    match: Match = Match.NONE
+    relation: Any = None  # the table, once the frame holds the rows that the table gets
 
 
 class Plans(list[Planned]):
@@ -31,15 +42,6 @@ def held_rdds(frame: DataFrame) -> list[int]:
     leaves = frame._jdf.queryExecution().analyzed().collectLeaves()
     found = (leaves.apply(number) for number in range(leaves.size()))
     return [int(leaf.rdd().id()) for leaf in found if leaf.nodeName().endswith("RDD")]
-
-
-def by_position(frame: DataFrame, table: str, columns: Sequence[str] = ()) -> DataFrame:
-    """A frame with the names of the columns that it is written into, in order."""
-    try:
-        names = columns or frame.sparkSession.table(table).columns
-    except PySparkException:  # such as a table that is not there yet
-        return frame
-    return frame.toDF(*names) if len(names) == len(frame.columns) else frame
 
 
 class BatchWriter:
@@ -63,16 +65,16 @@ class BatchWriter:
     def save(self, path: str | None = None, *_arguments: Any, **options: Any) -> None:
         """Keep a write to a path, a topic, or a table that is named like a path."""
         told = {**self._options, **{key.lower(): value for key, value in options.items()}}
-        self._write(path or told.get("path") or told.get("topic") or told.get("dbtable") or "")
+        target = path or told.get("path") or told.get("topic") or told.get("dbtable") or ""
+        self._write(target, Match.NAME)
 
     def saveAsTable(self, name: str, *_arguments: Any, **_options: Any) -> None:  # noqa: N802
         """Keep a write to a table."""
-        self._write(name)
+        self._write(name, Match.NAME)
 
     def insertInto(self, name: str, *_arguments: Any, **_options: Any) -> None:  # noqa: N802
         """Keep a write to a table, whose columns are taken in order."""
-        self._frame = by_position(self._frame, name)
-        self._write(name)
+        self._write(name, Match.POSITION)
 
     def jdbc(self, _url: str, table: str, *_arguments: Any, **_options: Any) -> None:
         """Keep a write to a database."""
@@ -87,8 +89,8 @@ class BatchWriter:
         """Take `mode`, `format`, `partitionBy` and the like, which do not change the plan."""
         return lambda *_arguments, **_options: self
 
-    def _write(self, target: str) -> None:
-        self._add(Planned(str(target), self._frame))
+    def _write(self, target: str, match: Match = Match.NONE) -> None:
+        self._add(Planned(str(target), self._frame, match=match))
 
 
 class TableWriter:
@@ -99,7 +101,7 @@ class TableWriter:
 
     def append(self, *_condition: Any) -> None:
         """Keep a write."""
-        self._add(Planned(self._table, self._frame))
+        self._add(Planned(self._table, self._frame, match=Match.NAME))
 
     create = replace = createOrReplace = overwrite = overwritePartitions = append  # noqa: N815
 
@@ -157,7 +159,7 @@ class StreamWriter(BatchWriter):
         self._write(name)
         return Query(self._name)
 
-    def _write(self, target: str) -> None:
+    def _write(self, target: str, _match: Match = Match.NONE) -> None:
         self._add(Planned(str(target), self._frame, self._name))
 
 

@@ -168,6 +168,25 @@ def _is_zoned(value: Any) -> bool:
     return ("timeZoneId" in value and not is_cast) or any(map(_is_zoned, value.values()))
 
 
+def origins(plan: Plan) -> Callable[[Any], int]:
+    """What gives the id of the expression that a column of the output only renames."""
+    renamed = {
+        one.exprId().id(): one.child().exprId().id()
+        for node in walk(plan)
+        if kind(node) == "Project"
+        for one in listed(node.projectList())
+        if kind(one) == "Alias" and kind(one.child()) == "AttributeReference"
+    }
+
+    def origin(column: Any) -> int:
+        id_ = int(column.exprId().id())
+        while id_ in renamed:
+            id_ = renamed[id_]
+        return id_
+
+    return origin
+
+
 def keeps_first_of_several(plan: Plan) -> bool:
     """Whether rows that are equal in some columns only are dropped, all but one."""
     return any(
@@ -212,7 +231,8 @@ def _streams(plan: Plan) -> list[Plan]:
 
 def _window_start(plan: Plan, nodes: list[Plan]) -> StateBound | None:
     """The column of the output that is the start of an event-time window."""
-    output = {one.exprId().id(): str(one.name()) for one in listed(plan.output())}
+    origin = origins(plan)
+    output = {origin(one): str(one.name()) for one in listed(plan.output())}
     for node in nodes:
         for one in listed(node.projectList()) if kind(node) == "Project" else ():
             if one.exprId().id() in output and kind(one) == "Alias":

@@ -10,6 +10,7 @@ from pyspark.sql import types as T
 from headwater.errors import TraceError
 from headwater.trace import catalyst
 from headwater.trace.catalyst import Plan, listed
+from headwater.trace.comparing import named
 
 _OF_METADATA = "__metadata_col"
 _MISSING = "the plan uses the column {}, which was not there when its rows were read"
@@ -55,7 +56,7 @@ def with_columns_of(frame: DataFrame, leaf: Plan, snapshot: str) -> DataFrame:
     added = {}
     for name in (str(one.name()) for one in missing):
         known = earlier.of(name)
-        added[name] = F.col(f"`{known}`") if known else F.lit(None).cast(kinds[name])
+        added[name] = named(known) if known else F.lit(None).cast(kinds[name])
     return frame.withColumns(added)
 
 
@@ -89,7 +90,7 @@ def _retyped(frame: DataFrame, leaf: Plan) -> DataFrame:
         return frame
     wanted = {field.name: field.dataType for field in _schema(leaf).fields}
     return frame.withColumns({
-        name: _as(F.col(f"`{name}`"), frame.schema[name].dataType, wanted[name]) for name in changed
+        name: _as(named(name), frame.schema[name].dataType, wanted[name]) for name in changed
     })  # fmt: skip
 
 

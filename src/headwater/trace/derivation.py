@@ -18,6 +18,7 @@ from headwater.trace import catalyst
 from headwater.trace.catalyst import Plan
 from headwater.trace.collecting import NestedText, collected
 from headwater.trace.columns import as_leaf
+from headwater.trace.comparing import can_compare, named
 
 MOST = 1_000  # rows of a source that are listed
 CHECKED = 64  # rows that are removed in turn
@@ -248,23 +249,21 @@ def _only(frame: DataFrame, ids: tuple[str, ...], rows: list[Row]) -> DataFrame:
 
 
 def _is_one(ids: tuple[str, ...], one: Row) -> Column:
-    same = (F.col(f"`{name}`").eqNullSafe(F.lit(one[name])) for name in ids)
+    same = (named(name).eqNullSafe(F.lit(one[name])) for name in ids)
     return reduce(lambda left, right: left & right, same)
 
 
 def _equals(row: Row, columns: T.StructType, output: T.StructType) -> tuple[Column, bool]:
     """The condition that a row of the output is this one; whether it may hold for others."""
-    own = {field.name.lower(): field.name for field in output.fields}
-    by_name = [own.get(field.name.lower()) for field in columns.fields]
-    if not any(by_name) and len(output.fields) == len(columns.fields):
-        by_name = [field.name for field in output.fields]
+    own = {field.name.lower(): field for field in output.fields}
     conditions, is_loose = [F.lit(True)], False
-    for field, name in zip(columns.fields, by_name, strict=True):
-        value = row[field.name]
-        if name is None or not is_comparable(field.dataType) or isinstance(value, NestedText):
+    for field in columns.fields:
+        known, value = own.get(field.name.lower()), row[field.name]
+        is_told = known is not None and can_compare(known.dataType, field.dataType)
+        if known is None or not is_told or isinstance(value, NestedText):
             is_loose = True
             continue
-        column = F.col(f"`{name}`").cast(field.dataType)
+        column = named(known.name).cast(field.dataType)
         conditions.append(column.eqNullSafe(_literal(value, field.dataType)))
     return reduce(lambda left, right: left & right, conditions), is_loose
 
@@ -276,15 +275,6 @@ def _literal(value: Any, kind: T.DataType) -> Column:
     if isinstance(kind, T.ArrayType) and value is not None:
         return F.array(*(_literal(one, kind.elementType) for one in value)).cast(kind)
     return F.lit(value).cast(kind)
-
-
-def is_comparable(kind: T.DataType) -> bool:
-    """Whether values of a type can be compared for equality."""
-    if isinstance(kind, T.StructType):
-        return all(is_comparable(field.dataType) for field in kind.fields)
-    if isinstance(kind, T.ArrayType):
-        return is_comparable(kind.elementType)
-    return not isinstance(kind, T.MapType | T.VariantType)
 
 
 _SIMPLE = frozenset({"Project", "Filter", "SubqueryAlias", "EventTimeWatermark", "LogicalRDD",
@@ -304,4 +294,5 @@ def _counting_columns(plan: Plan) -> list[str]:
         if str(one.sql()).lower().startswith("count(1) as")
     }
     output = catalyst.listed(plan.output())
-    return [str(one.name()) for one in output if one.exprId().id() in counts]
+    origins = catalyst.origins(plan)
+    return [str(one.name()) for one in output if origins(one) in counts]

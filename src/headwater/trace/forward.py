@@ -13,14 +13,25 @@ from headwater.errors import HeadwaterError, TableUnknown
 from headwater.pipeline import sql
 from headwater.pipeline.settings import Settings
 from headwater.trace.collecting import collected
-from headwater.trace.derivation import is_comparable
+from headwater.trace.comparing import can_compare, named, quoted
 from headwater.trace.failures import EVALUATION_ERRORS, not_evaluated
 from headwater.trace.given import PLACE, Given, GivenPlan, targets_of
 from headwater.trace.iceberg import SEQUENCE, IcebergTable
 from headwater.trace.lineage import Lineage, Server
+from headwater.trace.plans import (
+    NOT_AGAIN,
+    StreamPlan,
+    TablePlan,
+    is_given_again,
+    keys_of,
+    of_groups,
+    plans_named,
+    rows_of,
+    stepped,
+)
 from headwater.trace.plans import PLACE as PLACED
-from headwater.trace.plans import StreamPlan, TablePlan, plans_named, rows_of
 from headwater.trace.ranges import OTHERS, held, last_read
+from headwater.trace.session import JobSession
 from headwater.trace.values import in_utc, shown
 
 _LISTED = 20  # rows that are shown
@@ -31,6 +42,7 @@ _SINCE = "it, or they, have changed since"
 _TABLES = "its plan reads tables, and is not followed through these: give the plan of each job"
 _SEVERAL = "{} plans write the table: which of them made which commit is not known"
 _OTHER_JOBS = "several jobs write the table ({}): the plan may be that of another one"
+_PARTLY = "not all columns of the table can be compared"
 _RENAMED = "the table's columns have changed since"
 _ANY_SNAPSHOT = "equal rows of other snapshots are counted as well"
 _CHANGED = "the plan, evaluated without the records, gives other rows in place of these"
@@ -133,7 +145,7 @@ class _Forward:
         made = rows_of(found.records, plan.operators(self._settings, span.topic)).drop(*PLACED)
         self._made[plan.table] = made
         rows, others = self._written(table, output)
-        doubts += others
+        doubts += [*others, *_not_compared(table, rows, made)]
         counts = self._counts(rows, made)
         doubts += [_EQUAL] if any(has > should for has, should in counts) else []
         gone = sum(max(0, should - has) for has, should in counts)
@@ -147,21 +159,27 @@ class _Forward:
         made = self._made.get(plan.source)
         writes = self._lineage.writes(table.node, table.current) if table.current else []
         source = IcebergTable(self._spark, f"{self._settings.catalog}.{plan.source}")
+        write = next((one for one in writes[:1] if plans_named(one["name"]) is plan), {})
         version = next(
-            (one["snapshot"] for write in writes[:1] for one in write["inputs"]
+            (one["snapshot"] for one in write.get("inputs", ())
              if one["nodeId"] == str(source.node)), None,
         )  # fmt: skip
         if made is None or version is None or source.snapshot(version) is None:
             told.reason = f"which rows of {plan.source} it read is not known"
             return
-        frame = IcebergTable(self._spark, source.name, version).frame()
-        for operator in plan.operators:
-            frame = operator.step(frame)
-        frame = frame.join(made, self._same(frame, made), "left_semi")
-        keys = frame.select(*(key.alias(name) for name, key in plan.keys().items())).distinct()
-        rows = table.frame()
-        same = (rows[name].eqNullSafe(keys[name]) for name in keys.columns)
-        found = rows.join(keys, reduce(lambda left, right: left & right, same), "left_semi")
+        session = JobSession(write.get("settings") or {})
+        if session.zone_doubts:
+            told.reason = "; ".join(session.zone_doubts)
+            return
+        read = IcebergTable(self._spark, source.name, version).frame()
+        with session.entered(self._spark):
+            frame = stepped(plan, read)
+            keys = keys_of(plan, frame.join(made, self._same(frame, made), "left_semi"))
+            again = of_groups(plan.grouped(frame), keys)
+        found = of_groups(table.frame(), keys)
+        if not is_given_again(found, again):
+            told.reason = NOT_AGAIN
+            return
         self._tell(told, found, table, self._doubts[plan.source])
 
     def _by_given_plan(
@@ -204,7 +222,7 @@ class _Forward:
             return
         made = reduce(DataFrame.unionAll, parts)
         rows, unsure = self._written(table, output)
-        doubts |= dict.fromkeys(unsure)
+        doubts |= dict.fromkeys([*unsure, *_not_compared(table, rows, made)])
         if not [*_shared(rows, made)]:
             told.reason = _RENAMED
             return
@@ -244,27 +262,27 @@ class _Forward:
         return found
 
     def _same(self, rows: DataFrame, made: DataFrame) -> Column:
-        shared = [*_shared(rows, made)]
-        same = (
-            rows[name].eqNullSafe(made[name].cast(rows.schema[name].dataType)) for name in shared
-        )
+        pairs = ((rows[quoted(name)], _as_in(rows, made, name)) for name in _shared(rows, made))
+        same = (left.eqNullSafe(right) for left, right in pairs)
         return reduce(lambda left, right: left & right, same)
 
     def _counts(self, rows: DataFrame, made: DataFrame) -> list[tuple[int, int]]:
         """How often each row that was made is in the table, and how often it was made."""
-        names = [*_shared(rows, made)]
-        cast = (made[name].cast(rows.schema[name].dataType).alias(name) for name in names)
-        should = made.select(*cast).groupBy(*names).agg(F.count(F.lit(1)).alias("_made"))
-        has = rows.groupBy(*names).agg(F.count(F.lit(1)).alias("_has"))
+        shared = [*_shared(rows, made)]
+        names = [f"c{number}" for number in range(len(shared))]
+        made = made.select(*(_as_in(rows, made, name) for name in shared)).toDF(*names)
+        rows = rows.select(*map(named, shared)).toDF(*names)
+        should = made.groupBy(*names).agg(F.count(F.lit(1)).alias("made"))
+        has = rows.groupBy(*names).agg(F.count(F.lit(1)).alias("has"))
         same = (should[name].eqNullSafe(has[name]) for name in names)
         pairs = should.join(has, reduce(lambda left, right: left & right, same), "left")
-        found = pairs.select(F.coalesce("_has", F.lit(0)), "_made").collect()
+        found = pairs.select(F.coalesce("has", F.lit(0)), "made").collect()
         return [(int(row[0]), int(row[1])) for row in found]
 
     def _tell(
         self, told: RowsReached, found: DataFrame, table: IcebergTable, doubts: list[str]
     ) -> None:
-        rows = found.select(*(f"`{name}`" for name in table.columns))
+        rows = found.select(*map(named, table.columns))
         told.rows = [shown(row) for row in collected(rows.limit(_LISTED))]
         told.row_count = len(told.rows) if len(told.rows) < _LISTED else rows.count()
         told.exact, told.reason = not doubts, "; ".join(doubts) or "evaluated again"
@@ -272,5 +290,16 @@ class _Forward:
 
 def _shared(rows: DataFrame, made: DataFrame) -> Iterator[str]:
     for field in rows.schema.fields:
-        if field.name in made.columns and is_comparable(field.dataType):
-            yield field.name
+        name = field.name
+        if name in made.columns and can_compare(made.schema[name].dataType, field.dataType):
+            yield name
+
+
+def _not_compared(table: IcebergTable, rows: DataFrame, made: DataFrame) -> list[str]:
+    """Why rows that are equal may not be those that were made."""
+    return [_PARTLY] if {*table.columns} - {*_shared(rows, made)} else []
+
+
+def _as_in(rows: DataFrame, made: DataFrame, name: str) -> Column:
+    """A column of rows that were made, in the type that it has in the table."""
+    return made[quoted(name)].cast(rows.schema[name].dataType)

@@ -14,7 +14,16 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from headwater.capture.datasets.naming import location
-from headwater.dryrun import Planned, Plans, StreamRead, is_same_plan, run_application, run_sql
+from headwater.dryrun import (
+    Match,
+    Planned,
+    Plans,
+    StreamRead,
+    converted,
+    is_same_plan,
+    run_application,
+    run_sql,
+)
 from headwater.errors import DryRunError, DryRunFailed, NothingWritten
 from headwater.openlineage.names import DatasetName
 from headwater.pipeline import kafka, sql
@@ -24,7 +33,7 @@ from headwater.trace.iceberg import IcebergTable
 from headwater.trace.ranges import Ranges, held, spans_of
 from headwater.trace.session import JobSession
 from headwater.trace.sources import PLACE as PLACE
-from headwater.trace.sources import Sources, reads_kafka, relation_of
+from headwater.trace.sources import Sources, node_of, reads_kafka, relation_of
 from headwater.trace.values import shown
 
 _RECORD = (
@@ -33,6 +42,12 @@ _RECORD = (
 )
 _HEADERS = ", headers array<struct<key:string,value:binary>>"
 
+_NOT_CONVERTED = "how the write converts its columns to those of the table is not known here"
+_OTHER_TABLE = "{} is the name of another table here"
+_OTHER_ORDER = (
+    "the query gives the columns in another order than the table has them: supply the statement "
+    "that writes it"
+)
 _MISSED = "it uses {}, which is not executed: supply the INSERT or the query itself"
 
 
@@ -228,7 +243,7 @@ def _chosen(
     def wanted(planned: Planned) -> bool:
         return is_same_table(planned.target, table)
 
-    found = _planned(spark, given, stream, wanted, session)
+    found = _planned(spark, given, stream, wanted, session, table)
     chosen = [one for one in found if wanted(one)] or [one for one in found if not one.target][-1:]
     if not chosen and found.missed:
         raise DryRunFailed(given.name, _MISSED.format(", ".join(found.missed)))
@@ -245,17 +260,47 @@ def _chosen(
 def _planned(
     spark: SparkSession, given: Given, stream: Callable[[StreamRead], DataFrame | None],
     wanted: Callable[[Planned], bool], session: JobSession | None = None,
+    table: IcebergTable | None = None,
 ) -> Plans:  # fmt: skip
-    """What was given would write, with the job's settings and its doubts as far as known."""
+    """What was given would write, with the job's settings and its doubts as far as known.
+
+    A query without a target is taken for one of the table.
+    """
     session = session or JobSession(time_zone=given.time_zone)
     with session.entered(spark):
         found = _run(spark, given, stream, wanted)
+        written = [_of_query(one, table) if table and not one.target else one for one in found]
     told = Plans(
-        one._replace(doubts=(*one.doubts, *session.doubts(spark, catalyst.analyzed(one.frame))))
-        for one in found
+        one._replace(
+            doubts=(
+                *one.doubts,
+                *session.doubts(spark, catalyst.analyzed(one.frame)),
+                *(_doubts_of_target(one, table) if table else ()),
+            )
+        )
+        for one in written
     )
     told.missed = found.missed
     return told
+
+
+def _of_query(planned: Planned, table: IcebergTable) -> Planned:
+    """A query as the statement writes it that is not given: by name, or else by position."""
+    own = [name.lower() for name in table.columns]
+    names = [name.lower() for name in planned.frame.columns]
+    match = Match.NAME if {*names} <= {*own} else Match.POSITION
+    is_sure = match is Match.POSITION or names == [name for name in own if name in names]
+    found = converted(planned._replace(target=sql.quoted(table.name), match=match))
+    doubts = found.doubts if is_sure else (*found.doubts, _OTHER_ORDER)
+    return found._replace(target="", doubts=doubts)
+
+
+def _doubts_of_target(planned: Planned, table: IcebergTable) -> list[str]:
+    """Why a frame may not hold the rows as the table got them."""
+    if planned.relation is None:
+        return [] if planned.match is Match.NONE else [_NOT_CONVERTED]
+    is_same = node_of(planned.relation) == str(table.node)
+    return [] if is_same else [_OTHER_TABLE.format(planned.target)]
 
 
 def _run(

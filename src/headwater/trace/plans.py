@@ -4,6 +4,7 @@ The functions are those that the jobs run: only what they read is narrowed down.
 """
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame
@@ -19,6 +20,10 @@ from headwater.schemas.registry import Registry
 
 PLACE = ("_topic", "_partition", "_offset")
 
+NOT_AGAIN = (
+    "its groups, evaluated again, do not give the rows of the table: they have changed since, or "
+    "settings of its session are different"
+)
 Step = Callable[[DataFrame], DataFrame]
 
 
@@ -65,6 +70,30 @@ def table_plan(job: str, table: str) -> TablePlan | None:
 def plans_named(job: str) -> StreamPlan | TablePlan | None:
     """How a job makes rows, by its name in lineage; its table is still to be compared."""
     return _STREAMS.get(job) or _TABLES.get(job.partition(".")[0])
+
+
+def stepped(plan: TablePlan, source: DataFrame) -> DataFrame:
+    """The rows of a source that a job groups."""
+    for operator in plan.operators:
+        source = operator.step(source)
+    return source
+
+
+def keys_of(plan: TablePlan, rows: DataFrame) -> DataFrame:
+    """The groups that rows belong to."""
+    return rows.select(*(key.alias(name) for name, key in plan.keys().items())).distinct()
+
+
+def of_groups(rows: DataFrame, keys: DataFrame) -> DataFrame:
+    """The rows of a table, or of what gives its rows again, that are those of some groups."""
+    same = (rows[name].eqNullSafe(keys[name]) for name in keys.columns)
+    return rows.join(keys, reduce(lambda left, right: left & right, same), "left_semi")
+
+
+def is_given_again(rows: DataFrame, again: DataFrame) -> bool:
+    """Whether rows of a table are those that a job gives when it is evaluated again."""
+    own = rows.select(*again.columns)
+    return own.exceptAll(again).isEmpty() and again.exceptAll(own).isEmpty()
 
 
 def _is_named(table: str, name: str) -> bool:

@@ -10,17 +10,18 @@ from pyspark.sql import types as T
 from headwater.errors import DryRunError, HeadwaterError
 from headwater.pipeline import sql
 from headwater.pipeline.settings import Settings
-from headwater.trace.derivation import MOST, Derived, is_comparable
+from headwater.trace.comparing import can_compare, free_name, named, quoted
+from headwater.trace.derivation import MOST, Derived
 from headwater.trace.failures import EVALUATION_ERRORS, not_evaluated
 from headwater.trace.given import PLACE, Evaluated, GivenPlan
 from headwater.trace.iceberg import IcebergTable, TracedRow
 from headwater.trace.lineage import Lineage
-from headwater.trace.plans import StreamPlan, TablePlan, rows_of, stream_plan, table_plan
+from headwater.trace.plans import StreamPlan, TablePlan, rows_of, stepped, stream_plan, table_plan
 from headwater.trace.ranges import held, merged, spans_of
+from headwater.trace.session import JobSession
 from headwater.trace.shapes import Record, Records, SourceRow
 from headwater.trace.values import shown
 
-_NUMBER = "_number"
 _OTHER_COLUMNS = "the table's columns have changed since the row was written"
 _OTHERS = "several jobs write the table ({}): the plan may be that of another one"
 _SEVERAL = "{} plans write the table, and {} of them may have given this row: one is followed"
@@ -65,6 +66,7 @@ class RecordFinder:
         doubts += self._other_applications(table)
         derived = over.derivation.of(row.row, columns)
         records, sources = list[Record](), list[SourceRow]()
+        wide = dict[str, None]()  # why some sources are supersets
         doubts += [*(f"rows of {name} are not followed" for name in over.missing), *over.doubts]
         for name, rows in derived.rows.items():
             if name not in over.tables:
@@ -73,12 +75,13 @@ class RecordFinder:
             read = over.tables[name]
             located = read.located(rows)
             told = self.find(read, located)
-            doubts += dict.fromkeys(one.reason for one in told if not one.exact)
+            doubts += dict.fromkeys(one.reason for one in told if not one.complete)
+            wide |= dict.fromkeys(one.reason for one in told if one.complete and not one.exact)
             sources += [
                 SourceRow(shown(one.row), one.snapshot_id, each.records, read.name)
                 for one, each in zip(located, told, strict=True)
             ]
-        return _by_plan(derived, records, sources, doubts, write, row)
+        return _by_plan(derived, records, sources, doubts, [*wide], write, row)
 
     def _other_applications(self, table: IcebergTable) -> list[str]:
         """Why the plan may be that of another application than the one that wrote a row."""
@@ -154,16 +157,23 @@ class RecordFinder:
     ) -> list[tuple[int, Record]]:
         """Which of the rows each made row equals, with the place of its record."""
         schema = self._spark.table(sql.quoted(table.name)).schema
-        fields = [f for f in schema.fields if f.name in made.columns and is_comparable(f.dataType)]
-        numbered = T.StructType([T.StructField(_NUMBER, T.IntegerType()), *fields])
+        fields = [
+            f for f in schema.fields
+            if f.name in made.columns and can_compare(made.schema[f.name].dataType, f.dataType)
+        ]  # fmt: skip
+        number = free_name("number", {*made.columns, *schema.names})
+        numbered = T.StructType([T.StructField(number, T.IntegerType()), *fields])
         values = [(n, *(row.row[f.name] for f in fields)) for n, row in enumerate(rows)]
         wanted = F.broadcast(self._spark.createDataFrame(values, numbered))
         same = reduce(
             lambda left, right: left & right,
-            (wanted[f.name].eqNullSafe(made[f.name].cast(f.dataType)) for f in fields),
+            (
+                wanted[quoted(f.name)].eqNullSafe(made[quoted(f.name)].cast(f.dataType))
+                for f in fields
+            ),
         )
         pairs = made.join(wanted, same, "inner")
-        found = pairs.select(_NUMBER, "_topic", "_partition", "_offset").distinct().collect()
+        found = pairs.select(named(number), "_topic", "_partition", "_offset").distinct().collect()
         return [(row[0], Record(row[1], row[2], row[3])) for row in sorted(found)]
 
     def _of_table(self, row: TracedRow, plan: TablePlan, write: dict[str, Any]) -> Records:
@@ -175,14 +185,21 @@ class RecordFinder:
         read = IcebergTable(self._spark, source, version)
         if read.snapshot(version) is None:
             return _unknown(f"the snapshot {version} of {plan.source}, which it read, has expired")
-        grouped = group_of(plan, read.frame(), row.row)
-        again = plan.grouped(grouped).collect()
+        session, rows = JobSession(write.get("settings") or {}), read.frame()
+        with session.entered(self._spark):
+            grouped = group_of(plan, rows, row.row)
+            given = plan.grouped(grouped)
+        again = given.collect()
         chosen = grouped.limit(MOST + 1).collect()
         sources = read.located(chosen[:MOST])
         told = self.find(read, sources)
         is_same = [tuple(one) for one in again] == [tuple(row.row)]
         count = len(chosen) if len(chosen) <= MOST else grouped.count()
-        return _grouped(plan, version, sources, told, count, is_same=is_same)
+        found = _grouped(plan, version, sources, told, count, is_same=is_same)
+        if session.zone_doubts:
+            found.exact = found.complete = False
+            found.reason = "; ".join([found.reason, *session.zone_doubts])
+        return found
 
 
 def _giving(
@@ -199,18 +216,17 @@ def _giving(
 
 def group_of(plan: TablePlan, frame: DataFrame, row: Row) -> DataFrame:
     """The rows of a source that a job puts into the group of a row."""
-    for operator in plan.operators:
-        frame = operator.step(frame)
+    frame = stepped(plan, frame)
     own = (key.eqNullSafe(F.lit(row[name])) for name, key in plan.keys().items())
     return frame.where(reduce(lambda left, right: left & right, own))
 
 
 def _by_plan(
     derived: Derived, records: list[Record], sources: list[SourceRow], doubts: list[str],
-    write: dict[str, Any], row: TracedRow,
+    wide: list[str], write: dict[str, Any], row: TracedRow,
 ) -> Records:  # fmt: skip
     """The answer that a given plan leads to."""
-    reasons = [*doubts]
+    reasons = [*doubts, *wide]
     if write.get("stateful") and _begins_anywhere(write):
         reasons.append("the stream keeps state, and where it began to read is not known")
     is_certain = write.get("exact") or write.get("stateful")

@@ -16,6 +16,7 @@ from headwater.trace.values import in_zone, is_time_zone
 _ZONE_UNKNOWN = (
     "the plan uses times, and the time zone of the job's session is not known: --time-zone gives it"
 )
+_NO_ZONE = "the run did not report the time zone of its session"
 _DIFFERENT = "the job ran with {} = {}, which is not followed"
 
 
@@ -24,6 +25,11 @@ class JobSession(NamedTuple):
 
     settings: Mapping[str, str] = {}
     time_zone: str = ""
+
+    @property
+    def zone_doubts(self) -> list[str]:
+        """Why times may be of other days and hours here than in the job."""
+        return [] if self._zone else [_NO_ZONE]
 
     @property
     def _zone(self) -> str:

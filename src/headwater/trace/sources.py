@@ -69,7 +69,7 @@ class Sources:
         return kind in _CONSTANT or is_held
 
     def _table(self, leaf: Plan) -> Source | None:
-        name, node = _name(leaf), _node(leaf)
+        name, node = _name(leaf), node_of(leaf)
         version = self._versions.get(node)
         if version is None:
             self.missing[f"{name} (which snapshot was read is not reported)"] = None
@@ -81,7 +81,7 @@ class Sources:
         if read.snapshot(version) is None:
             self.missing[f"{name} (the snapshot that was read has expired)"] = None
             return None
-        own = [other for other in self._leaves if _node(other) == node]
+        own = [other for other in self._leaves if node_of(other) == node]
         if len({_snapshot(other) for other in own}) > 1:
             self.doubts[_STATES.format(name)] = None
         self.tables[name] = read
@@ -111,6 +111,11 @@ def relation_of(spark: SparkSession, leaf: Plan) -> int:
     return int(system.identityHashCode(leaf.relation()))
 
 
+def node_of(leaf: Plan) -> str:
+    """The id in lineage of the table of Iceberg that a leaf reads, or that is written."""
+    return str(DatasetName(*location(str(leaf.table().table().location())).key))
+
+
 def _is_iceberg(leaf: Plan) -> bool:
     is_relation = catalyst.kind(leaf) == "DataSourceV2Relation"
     return is_relation and catalyst.kind(leaf.table()) == "SparkTable"
@@ -119,10 +124,6 @@ def _is_iceberg(leaf: Plan) -> bool:
 def _name(leaf: Plan) -> str:
     identifier, catalog = leaf.identifier().get(), leaf.catalog().get()
     return sql.quoted([str(catalog.name()), *identifier.namespace(), str(identifier.name())])
-
-
-def _node(leaf: Plan) -> str:
-    return str(DatasetName(*location(str(leaf.table().table().location())).key))
 
 
 def _snapshot(leaf: Plan) -> str | None:

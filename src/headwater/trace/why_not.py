@@ -17,14 +17,19 @@ from headwater.openlineage.names import DatasetName
 from headwater.pipeline import kafka
 from headwater.pipeline.settings import Settings
 from headwater.trace.collecting import NestedText, collected
+from headwater.trace.comparing import named
 from headwater.trace.failures import EVALUATION_ERRORS, not_evaluated
 from headwater.trace.iceberg import SEQUENCE, IcebergTable
 from headwater.trace.lineage import FailedRun, Lineage, Server, Writer
 from headwater.trace.messages import add_messages
 from headwater.trace.plans import (
+    NOT_AGAIN,
     PLACE,
     Operator,
     TablePlan,
+    is_given_again,
+    keys_of,
+    of_groups,
     placed,
     reading,
     rows_of,
@@ -33,6 +38,7 @@ from headwater.trace.plans import (
 )
 from headwater.trace.predicate import reason_of
 from headwater.trace.ranges import NEWER, is_newer, last_read
+from headwater.trace.session import JobSession
 from headwater.trace.shapes import Record, Records
 from headwater.trace.values import in_utc, shown
 
@@ -291,21 +297,26 @@ class _Search:
             told.reason = f"which snapshot of {plan.source} was read is not known any more"
             return told
         read = IcebergTable(self._spark, source.name, version)
+        session = JobSession(write.get("settings") or {})
         if self._row is not None:
-            self._group(told, table, plan, read, _equals(self._row))
+            self._group(told, table, plan, read, _equals(self._row), session)
         return told
 
     def _group(
         self, told: Outcome, table: IcebergTable, plan: TablePlan, source: IcebergTable,
-        mine: Column,
+        mine: Column, session: JobSession,
     ) -> None:  # fmt: skip
         frame = source.frame()
         if frame.where(mine).isEmpty():
             told.outcome = "not read"
             told.reason = f"the last run read {plan.source} before the record was in it"
             return
+        if session.zone_doubts:
+            told.reason = "; ".join(session.zone_doubts)
+            return
         for operator in plan.operators:
-            frame = operator.step(frame)
+            with session.entered(self._spark):
+                frame = operator.step(frame)
             if frame.where(mine).isEmpty():
                 told.outcome, told.operator, told.reason = (
                     "dropped",
@@ -313,15 +324,15 @@ class _Search:
                     operator.dropped,
                 )
                 return
-        keys = [key.alias(name) for name, key in plan.keys().items()]
-        group = collected(frame.where(mine).select(*keys))[0]
-        rows = collected(table.frame().where(_equals(group)).limit(1))
-        if not rows:
-            told.outcome = "overwritten"
-            told.reason = "its group was written, and has been deleted or changed since"
+        with session.entered(self._spark):
+            keys = keys_of(plan, frame.where(mine))
+            again = of_groups(plan.grouped(frame), keys)
+        rows = of_groups(table.frame(), keys)
+        if not is_given_again(rows, again):
+            told.reason = NOT_AGAIN
             return
         told.outcome, told.reason = "written", "it is one of the rows of its group"
-        told.row = shown(Row(*table.columns)(*rows[0][: len(table.columns)]))
+        told.row = shown(Row(*table.columns)(*collected(rows)[0][: len(table.columns)]))
 
     def _raw(self) -> DataFrame:
         one = {self._record.partition: (self._record.offset, self._record.offset + 1)}
@@ -354,5 +365,5 @@ def _equals(row: Row) -> Column:
         for name, value in row.asDict().items()
         if not isinstance(value, Row | dict | list | NestedText)
     }
-    columns = (F.col(f"`{name}`").eqNullSafe(F.lit(value)) for name, value in values.items())
+    columns = (named(name).eqNullSafe(F.lit(value)) for name, value in values.items())
     return reduce(lambda left, right: left & right, columns, F.lit(True))
