@@ -1,10 +1,11 @@
 """An application begins each time as if it were run for the first time."""
 
+import gc
 import sys
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from headwater.dryrun import StreamRead, run_application, run_sql
 
@@ -63,6 +64,25 @@ def test_an_application_sees_nothing_of_its_runs_before(
     assert Path.cwd() == place
     assert spark.table("mine").columns == ["mine"]
     spark.catalog.dropTempView("mine")
+
+
+@pytest.mark.parametrize("ending", ["", "raise ValueError('no')", "while True: rows.count()"])
+def test_nothing_of_an_application_stays_in_memory(
+    spark: SparkSession, tmp_path: Path, ending: str
+) -> None:
+    app = tmp_path / "app.py"
+    body = "rows = spark.range(3)\nfor _ in range(3):\n    rows.writeTo('one').append()"
+    app.write_text(f"{_BEGIN.replace('read =', '# ')}{body}\n{ending}")
+
+    def frames() -> int:
+        gc.collect()
+        return sum(isinstance(each, DataFrame) for each in gc.get_objects())
+
+    found = []
+    for _ in range(3):
+        run_application(spark, app, wanted=lambda planned: planned.target == "one")
+        found.append(frames())
+    assert found[2] <= found[0]
 
 
 def test_sql_sees_nothing_of_its_runs_before(spark: SparkSession) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import thread as executors
 from contextlib import redirect_stdout, suppress
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakSet
 
 from py4j.java_gateway import JavaClass, JavaMember
 from pyspark.util import InheritableThread
@@ -35,13 +35,14 @@ class ApplicationThreads:
         self.has_ended = False
         self.error: BaseException | None = None  # that ended the application's own thread
         self._kept: dict[threading.Thread, None] = {}  # those that a process would wait for
+        self._all: WeakSet[threading.Thread] = WeakSet()
         _install()
 
     def run(self, work: Callable[[], None], remaining: Callable[[], float]) -> bool:
         """Run the application for at most the `remaining` seconds; whether it ended by itself."""
         main = InheritableThread(lambda: self._main(work))
         main.daemon = True
-        _OWNERS[main] = self
+        self._own(main)
         with redirect_stdout(sys.stderr):  # what it prints is not the answer
             try:
                 main.start()
@@ -76,7 +77,13 @@ class ApplicationThreads:
 
         # The process ends without it. What it starts is a daemon only if it was to be one itself.
         thread.daemon, thread.run = True, run_as_it_was  # type: ignore[method-assign]
-        _OWNERS[thread] = self
+        self._own(thread)
+
+    def _own(self, thread: threading.Thread) -> None:
+        # The thread has it, and no list does: frames of the application, which its error leads to,
+        # are freed with it.
+        thread._headwater_owner = self  # type: ignore[attr-defined]
+        self._all.add(thread)
 
     @property
     def is_alone(self) -> bool:
@@ -106,17 +113,12 @@ class ApplicationThreads:
         for thread in self._all:  # a process waits for the workers of executors, daemons or not
             executors._threads_queues.pop(thread, None)  # type: ignore[attr-defined]
 
-    @property
-    def _all(self) -> list[threading.Thread]:
-        return [thread for thread, owner in [*_OWNERS.items()] if owner is self]
-
 
 def owner_of_thread() -> ApplicationThreads | None:
     """The application that this thread belongs to."""
-    return _OWNERS.get(threading.current_thread())
+    return getattr(threading.current_thread(), "_headwater_owner", None)
 
 
-_OWNERS: WeakKeyDictionary[threading.Thread, ApplicationThreads] = WeakKeyDictionary()
 _INSTALLED: list[bool] = []
 
 
