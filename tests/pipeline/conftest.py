@@ -44,7 +44,7 @@ def spark(platform: Platform, environ: dict[str, str]) -> Iterator[SparkSession]
         "spark.sql.session.timeZone": "UTC",
         "spark.scheduler.mode": "FAIR",
         "spark.driver.memory": "2g",
-        # Each broadcast that is still referred to holds a page: by default, 10 MB of a heap of 1 GB.
+        # Each broadcast that is referred to holds a page: by default, 10 MB of a heap of 1 GB.
         "spark.buffer.pageSize": "1m",
         "spark.sql.streaming.stopTimeout": "60s",
     }

@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.dryrun import StreamRead, run_application, run_sql
+from stack.platform import eventually
 
 _BEGIN = """
 import os
@@ -78,11 +79,12 @@ def test_nothing_of_an_application_stays_in_memory(
         gc.collect()
         return sum(isinstance(each, DataFrame) for each in gc.get_objects())
 
-    found = []
+    counts = []
     for _ in range(3):
         run_application(spark, app, wanted=lambda planned: planned.target == "one")
-        found.append(frames())
-    assert found[2] <= found[0]
+        counts.append(frames())
+    # Threads of tests before may have frames for a moment.
+    eventually(lambda: frames() <= counts[0], 60)
 
 
 def test_sql_sees_nothing_of_its_runs_before(spark: SparkSession) -> None:
