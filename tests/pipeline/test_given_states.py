@@ -183,7 +183,7 @@ def test_why_follows_a_table_that_has_more_columns_since(traced: Traced, tmp_pat
 
 def test_what_cannot_be_evaluated_again_is_incomplete(traced: Traced, tmp_path: Path) -> None:
     """An expression that fails."""
-    source, out = "traced.default.failing", "traced.default.of_failing"
+    source, out = "traced.default.raising", "traced.default.of_raising"
     traced.spark.sql(f"CREATE TABLE {source} (id INT) {_V3}")
     traced.spark.sql(f"INSERT INTO {source} SELECT 1")
     _written(traced, tmp_path, out, "id INT", f"INSERT INTO {out} SELECT id FROM {source}")

@@ -7,7 +7,7 @@ from functools import reduce
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from pyspark.sql import DataFrame, SparkSession
@@ -334,26 +334,6 @@ def test_a_record_that_nobody_has_read_is_not_read(traced: Traced) -> None:
     assert (told.outcome, told.reason) == ("missing", "the topic has the partitions 0, 1")
     told = why_not(traced.spark, traced.client, traced.settings, ORDERS, Record("none", 0, 0))
     assert (told.outcome, "no such topic" in told.reason) == ("missing", True)
-
-
-def test_records_that_retention_has_removed_are_told(traced: Traced) -> None:
-    # The first record of a partition, which no other test reads.
-    firsts = (_ask_not(traced, ORDERS, partition, 0) for partition in (0, 1))
-    first = next(one for one in firsts if one.row and one.row["order_id"] != _EARLY)
-    assert first.row is not None
-    admin = AdminClient({"bootstrap.servers": traced.settings.bootstrap})
-    until = TopicPartition(TOPIC, first.record.partition, 1)
-    for done in admin.delete_records([until]).values():
-        done.result(60)
-    told = _ask_not(traced, ORDERS, first.record.partition, 0)
-    assert (told.outcome, told.job) == ("removed", "iceberg-ingestion")
-    predicate = f"order_id = '{first.row['order_id']}'"
-    story = why(traced.spark, traced.client, ORDERS, predicate, 1, traced.settings)
-    found = story.rows[0].records
-    assert found is not None
-    assert not found.exact
-    assert not found.complete
-    assert "retention has removed" in found.reason
 
 
 def test_offsets_without_their_records_are_told(traced: Traced) -> None:
