@@ -50,7 +50,7 @@ class FaultBarrier:
             first = self.faults[what] == 1
         if jvm_is_gone(error):
             log.info("headwater: %s was left out, because Spark's JVM has ended", what)
-        elif isinstance(error, HeadwaterError):
+        elif first and isinstance(error, HeadwaterError):
             log.warning("headwater: %s was left out: %s", what, error)
         elif first:
             trace = mask_text("".join(traceback.format_exception(error)))

@@ -32,7 +32,7 @@ def converted(planned: Planned) -> Planned:
     plan = planned.frame._jdf.queryExecution().analyzed()
     try:
         found = _analyzed(session, write(relation, plan, jvm.PythonUtils.toScalaMap({})))
-        return planned._replace(relation=relation, frame=_frame(session, found.query()))
+        return planned._replace(relation=relation, frame=frame_of(session, found.query()))
     except _ERRORS:  # such as columns that the table does not have any more
         return planned
 
@@ -46,7 +46,7 @@ def converted_statement(session: SparkSession, target: str, write: Any) -> Plann
     kind = session._jvm.java.lang.Class.forName(_WRITE)  # type: ignore[union-attr]
     if not kind.isInstance(found):  # into files
         return None
-    frame = _frame(session, found.query())
+    frame = frame_of(session, found.query())
     return Planned(target, frame, match=Match.STATEMENT, relation=found.table())
 
 
@@ -69,6 +69,7 @@ def _analyzed(session: SparkSession, command: Any) -> Any:
     return state.executePlan(command, modes.SKIP()).analyzed()
 
 
-def _frame(session: SparkSession, plan: Any) -> DataFrame:
+def frame_of(session: SparkSession, plan: Any) -> DataFrame:
+    """A plan as a frame."""
     datasets = session._jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
     return DataFrame(datasets.ofRows(session._jsparkSession, plan), session)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headwater.dryrun.conversions import converted_statement
+from headwater.dryrun.conversions import converted_statement, frame_of
 from headwater.dryrun.writers import Match, Planned
 
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
@@ -106,7 +106,7 @@ def _planned(session: SparkSession, plan: Any, node: Any, args: Any) -> Planned 
 
 
 def _frame_of(session: SparkSession, plan: Any, query: Any, args: Any) -> DataFrame:
-    return _frame(session, _with_values(session, _with_ctes(session, plan, query), args))
+    return frame_of(session, _with_values(session, _with_ctes(session, plan, query), args))
 
 
 def _with_ctes(session: SparkSession, plan: Any, query: Any) -> Any:
@@ -135,8 +135,3 @@ def _with_values(session: SparkSession, query: Any, args: Any) -> Any:
 def _name(parts: Any) -> str:
     names = (str(parts.apply(n)).replace("`", "``") for n in range(parts.size()))
     return ".".join(f"`{name}`" for name in names)
-
-
-def _frame(session: SparkSession, plan: Any) -> DataFrame:
-    datasets = session._jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
-    return DataFrame(datasets.ofRows(session._jsparkSession, plan), session)

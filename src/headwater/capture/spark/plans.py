@@ -6,6 +6,7 @@ Spark writes a list only if it is a List of Scala: those of `df.unpivot` are arr
 import json
 import logging
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,29 +29,25 @@ class PlanWriter:
 
     def __init__(self, jvm: Java, cache: Path) -> None:
         self._jvm, self._cache = jvm, cache  # of classes that were compiled
-        self._plans: Java | None = None
-        self._is_loaded = False
 
     def json(self, plan: Java) -> str:
         """A plan; what is wide in it is written once.
 
         Raises: PlanTooLarge.
         """
-        plans = self._loaded()
-        text = plan.toJSON() if plans is None else plans.json(plan)
+        text = plan.toJSON() if self._plans is None else self._plans.json(plan)
         if text is None:
             raise PlanTooLarge
         return text if _LEFT_OUT not in text else json.dumps(_whole(json.loads(text), plan))
 
-    def _loaded(self) -> Java | None:
+    @cached_property
+    def _plans(self) -> Java | None:
         """The class that knows what a plan takes; without it, all plans are taken for small."""
-        if not self._is_loaded:
-            self._is_loaded = True
-            try:
-                self._plans = load_class(self._jvm, "Plans", self._cache)
-            except (Py4JError, OSError) as error:
-                log.info("headwater: the size of plans is not known: %s", error)
-        return self._plans
+        try:
+            return load_class(self._jvm, "Plans", self._cache)
+        except (Py4JError, OSError) as error:
+            log.info("headwater: the size of plans is not known: %s", error)
+            return None
 
 
 def _whole(written: Any, plan: Java) -> Any:
