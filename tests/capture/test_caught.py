@@ -17,6 +17,7 @@ from headwater.capture.settings import read_settings
 
 def finish(event_type, reason, *, settle=True):
     print(event_type.value, flush=True)
+    exec("0")  # as modules do that threads import meanwhile; Python forgets an interrupt at it
 
 settings = read_settings({{"url": "file:///dev/null", "spool_dir": {spool!r}}}, {{}}, {{}})
 Endings(Driver(settings, "app", "4.1", finish))

@@ -5,6 +5,7 @@ Handlers that were there before are kept and called; the process ends as it woul
 
 import atexit
 import builtins
+import contextlib
 import dis
 import os
 import signal
@@ -44,6 +45,7 @@ class Endings:
         self._stand_ins = [StandInAt(sys, "excepthook", self._uncaught)]
         self._stand_ins += [_Exit(self._exiting, *place) for place in _EXITS if hasattr(*place)]
         self._exited_in: FrameType | None = None
+        self._uncaught_interrupt = False
         atexit.register(self._over)
         if threading.current_thread() is threading.main_thread():
             for number in _SIGNALS:
@@ -80,6 +82,8 @@ class Endings:
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
         self._exited_in = None
+        # After an interrupted statement, an interactive shell goes on.
+        self._uncaught_interrupt = kind is KeyboardInterrupt and not hasattr(sys, "ps1")
         self._ending.failed(error)
         self._excepthook(kind, error, trace)
 
@@ -92,6 +96,8 @@ class Endings:
         if self._exited_in is not None and _has_returned(self._exited_in):
             self._ending.failed(None)  # the script caught the exit, and has come to its end
         self._ending.over()
+        if self._uncaught_interrupt:
+            _note_interrupt()
 
 
 class _Exit(StandInAt):
@@ -109,6 +115,16 @@ class _Exit(StandInAt):
             self._exiting(end)
         self._original(status)
         raise SystemExit(status)  # as all of them do
+
+
+def _note_interrupt() -> None:
+    """Have Python end the process by SIGINT, as it does after an uncaught KeyboardInterrupt.
+
+    Python forgets that there was one as soon as a string is executed. Some modules do that
+    when they are imported, and a thread that delivers events may import them at any moment.
+    """
+    with contextlib.suppress(KeyboardInterrupt):
+        exec("raise KeyboardInterrupt")  # noqa: S102
 
 
 def _outermost() -> FrameType:
