@@ -63,8 +63,8 @@ def closeness(text: str, name: str) -> int:
         return 0
     if name.startswith(text):
         return 1
-    before = name[name.find(text) - 1] if text in name else "a"
-    return 3 if before.isalnum() else 2
+    place = name.find(text)
+    return 3 if place < 0 or name[place - 1].isalnum() else 2
 
 
 def _holding(view: StoreView, kind: str, text: str) -> list[tuple[int, str]]:

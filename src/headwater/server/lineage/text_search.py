@@ -2,8 +2,8 @@
 
 SQLite looks up a phrase of trigrams by comparing every place of each of them: a text and a name of
 a thousand equal letters take a million steps, for each name. `LIKE` goes back in the same way. Here
-the index gives the names that have a few trigrams of the text, at whatever place, and these are
-compared with the text by a search for a substring.
+only a short text is a phrase. For others, the index gives the names that have a few trigrams of the
+text, at whatever place, and these are compared with the text by a search for a substring.
 """
 
 from typing import Any
@@ -31,7 +31,9 @@ def having_text(dialect: str, text: str) -> Condition:
     if not looked_up:
         return condition, params
     if dialect == "sqlite":
-        phrases = " ".join('"' + each.replace('"', '""') + '"' for each in looked_up)
+        if text.isascii() and len(text) < _MOST + _LENGTH:  # a phrase, of few trigrams
+            return "search MATCH ?", [_quoted(text)]
+        phrases = " ".join(map(_quoted, looked_up))
         return f"search MATCH ? AND {condition}", [phrases, *params]
     return f"headwater_grams(lower(text)) @> ?::text[] AND {condition}", [looked_up, *params]
 
@@ -43,3 +45,7 @@ def trigrams(text: str) -> list[str]:
     if last < _MOST:
         return all_of_them
     return [all_of_them[last * i // (_MOST - 1)] for i in range(_MOST)]
+
+
+def _quoted(phrase: str) -> str:
+    return '"' + phrase.replace('"', '""') + '"'
