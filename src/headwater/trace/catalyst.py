@@ -51,12 +51,6 @@ def optimized(frame: DataFrame) -> Plan:
     return frame._jdf.queryExecution().optimizedPlan()
 
 
-def frame_of(spark: SparkSession, plan: Plan) -> DataFrame:
-    """A plan as a frame."""
-    datasets = spark._jvm.org.apache.spark.sql.classic.Dataset  # type: ignore[union-attr]
-    return DataFrame(datasets.ofRows(spark._jsparkSession, plan), spark)
-
-
 def kind(plan: Plan) -> str:
     """The name of a node's class."""
     return str(plan.getClass().getSimpleName()).rstrip("$")

@@ -14,6 +14,7 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from headwater.dryrun.conversions import frame_of
 from headwater.trace import catalyst
 from headwater.trace.catalyst import Plan
 from headwater.trace.collecting import NestedText, collected
@@ -88,7 +89,7 @@ class Derivation:
         if not self._sources:
             return Derived({}, {}, False, False, _NOTHING)
         equal, is_loose = _equals(row, columns or self.columns, self.columns)
-        frame = catalyst.frame_of(self._spark, self._plan).where(equal)
+        frame = frame_of(self._spark, self._plan).where(equal)
         found = self._candidates(frame)
         counts = {name: len(rows) for name, (rows, _) in found.items()}
         listed = {name: rows[:MOST] for name, (rows, _) in found.items()}
@@ -107,7 +108,7 @@ class Derivation:
         if self.doubts:
             return True
         equal, _ = _equals(row, columns, self.columns)
-        return not catalyst.frame_of(self._spark, self._plan).where(equal).isEmpty()
+        return not frame_of(self._spark, self._plan).where(equal).isEmpty()
 
     def changed_without(self, ids: tuple[str, ...], condition: Column) -> DataFrame:
         """The rows of the output that change without some rows of the sources with these ids."""
@@ -115,8 +116,8 @@ class Derivation:
             one.name: one.frame.where(~condition) if one.ids == ids else one.frame
             for one in self._sources.values()
         }
-        whole = catalyst.frame_of(self._spark, self._plan)
-        return whole.exceptAll(catalyst.frame_of(self._spark, self._over(left)))
+        whole = frame_of(self._spark, self._plan)
+        return whole.exceptAll(frame_of(self._spark, self._over(left)))
 
     def _checked(
         self, row: Row, equal: Column, found: dict[str, tuple[list[Row], DataFrame]],
@@ -171,7 +172,7 @@ class Derivation:
         if known is None:
             known = source._replace(frame=source.frame.localCheckpoint(eager=False))
             self._sources[_rdd(catalyst.analyzed(known.frame))] = known
-        fresh = catalyst.frame_of(self._spark, catalyst.analyzed(known.frame).newInstance())
+        fresh = frame_of(self._spark, catalyst.analyzed(known.frame).newInstance())
         return as_leaf(self._spark, fresh, leaf)
 
     def _ids(self, name: str) -> tuple[str, ...]:
@@ -182,7 +183,7 @@ class Derivation:
         parts: dict[str, list[DataFrame]] = {name: [] for name in self.names}
         plan = catalyst.optimized(frame)
         for name, part in self._narrowed(plan, None):
-            parts[name].append(catalyst.frame_of(self._spark, part))
+            parts[name].append(frame_of(self._spark, part))
         return {name: self._collected(name, some) for name, some in parts.items() if some}
 
     def _narrowed(self, plan: Plan, above: Plan | None) -> list[tuple[str, Plan]]:
@@ -207,7 +208,7 @@ class Derivation:
     def _times(self, equal: Column, variants: list[dict[str, DataFrame]]) -> list[int]:
         """How often the row is in the output, for some other contents of the sources each."""
         frames = [
-            catalyst.frame_of(self._spark, self._over(sources)).where(equal).select(F.lit(number))
+            frame_of(self._spark, self._over(sources)).where(equal).select(F.lit(number))
             for number, sources in enumerate(variants)
         ]
         found: list[int] = []

@@ -7,6 +7,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from headwater.capture.datasets.naming import location
+from headwater.dryrun.conversions import frame_of
 from headwater.openlineage.names import DatasetName
 from headwater.pipeline import sql
 from headwater.trace import catalyst
@@ -56,7 +57,7 @@ class Sources:
             relation = relation_of(self._spark, leaf)
             if relation not in self._bounded:
                 self.doubts[_AS_NOW] = None
-            return Source(f"kafka {relation}", catalyst.frame_of(self._spark, leaf), PLACE)
+            return Source(f"kafka {relation}", frame_of(self._spark, leaf), PLACE)
         if _is_iceberg(leaf):
             return self._table(leaf)
         if not self._is_constant(leaf):
