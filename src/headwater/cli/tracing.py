@@ -22,6 +22,8 @@ _CONF = {
     # As the pipeline's jobs have it: days and hours of rows are those of UTC.
     "spark.sql.session.timeZone": "UTC",
     "spark.driver.memory": "1g",
+    # Each broadcast of a plan that is kept holds a page: by default, 10 MB of this heap.
+    "spark.buffer.pageSize": "1m",
     # A JVM that answers one question compiles quickly instead of well: a third less time.
     "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
