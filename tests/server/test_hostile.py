@@ -102,6 +102,27 @@ def test_many_at_once_are_answered_or_refused(
     assert peak < _MEMORY
 
 
+@pytest.mark.parametrize("path", ["search?q={}", "search?a={}&q=a", "namespaces/{}", "jobs?a={}"])
+def test_long_addresses_are_not_kept(
+    stores: Stores, client: httpx.Client, tmp_path: Path, path: str
+) -> None:
+    # The framework caches a thousand addresses; a refused request is garbage unless it is freed.
+    url = stores.new("sqlite")
+    with ServerProcess(url, tmp_path / "server.log") as server:
+        filler = "&b=1" * 15_000 if path.startswith("jobs") else "abcdefghij" * 6_000
+
+        def ask(number: int) -> int:
+            address = f"{server.url}/api/v1/{path.format(f'{number}{filler}')}"
+            return client.get(address).status_code
+
+        with ThreadPoolExecutor(8) as pool:
+            assert {*pool.map(ask, range(100))} <= {200, 400}
+            before = memory(server)
+            assert {*pool.map(ask, range(1000, 1500))} <= {200, 400}
+        assert memory(server) - before < 500 * 60_000
+    stores.drop(url)
+
+
 def test_a_key_with_namespaces_gets_the_same_limits(
     stores: Stores, client: httpx.Client, hostile: list[Hostile], tmp_path: Path
 ) -> None:

@@ -23,6 +23,7 @@ _METHODS = (*_READING, "POST", "PUT", "PATCH", "DELETE")
 # What a form of any page can send without the browser asking first.
 _FORM_TYPES = (b"text/plain", b"application/x-www-form-urlencoded", b"multipart/form-data")
 
+_MOST_PARAMETERS = 2000  # twice as many as any list of them may have
 _CHECKED = frozenset((
     b"host", b"origin", b"sec-fetch-site", b"content-length", b"transfer-encoding", b"content-type",
 ))  # fmt: skip
@@ -68,6 +69,9 @@ class RequestChecks:
         path = normal_path(raw)
         if path is None or b"%00" in scope["query_string"]:
             await refuse(send, 400, "the address is not in normal form: no empty, `.` or `..` part")
+            return
+        if scope["query_string"].count(b"&") > _MOST_PARAMETERS:
+            await refuse(send, 400, f"the address has over {_MOST_PARAMETERS:,} parameters")
             return
         scope["path"], scope["raw_path"] = path, path.encode()
         refusal = self._refusal(scope)

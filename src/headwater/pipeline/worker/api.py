@@ -4,7 +4,7 @@ import functools
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import unquote
 
 import anyio.to_thread
@@ -24,6 +24,7 @@ from headwater.errors import (
     UnknownJob,
     UnknownLogger,
 )
+from headwater.http.addresses import forgetting_long_addresses
 from headwater.openlineage.masking import mask_text
 from headwater.pipeline.config import CLASSES, Kind
 from headwater.pipeline.keys import SCHEMAS
@@ -32,6 +33,9 @@ from headwater.pipeline.worker.host import Worker
 from headwater.pipeline.worker.loggers import Loggers
 from headwater.pipeline.worker.validation import definition, validated
 from headwater.version import __version__
+
+if TYPE_CHECKING:
+    from litestar.types import ASGIApp
 
 _STATUS = {
     BadConfig: 400,
@@ -56,9 +60,9 @@ class Deployment(Struct):
     initial_state: Literal["RUNNING", "PAUSED", "STOPPED"] = "RUNNING"
 
 
-def make_app(worker: Worker, address: str) -> Litestar:
+def make_app(worker: Worker, address: str) -> "ASGIApp":
     """The API as an ASGI application."""
-    return Litestar(
+    api = Litestar(
         _routes(worker, address),
         exception_handlers={
             HeadwaterError: _explained,
@@ -68,6 +72,7 @@ def make_app(worker: Worker, address: str) -> Litestar:
         },
         openapi_config=None,
     )
+    return forgetting_long_addresses(api)
 
 
 def _in_thread(limiter: CapacityLimiter) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from litestar import Litestar, Router
+from litestar import Litestar, Response, Router
 from litestar.concurrency import set_asyncio_executor
 from litestar.config.cors import CORSConfig
 from litestar.di import Provide
@@ -20,6 +20,7 @@ from litestar.plugins.core import MsgspecDIPlugin
 from litestar.types import ASGIApp
 
 from headwater.errors import EventRejected, HeadwaterError, StoreError
+from headwater.http.addresses import forgetting_long_addresses
 from headwater.http.checks import RequestChecks, is_loopback
 from headwater.openlineage.times import now
 from headwater.server.http import errors as problems
@@ -168,7 +169,8 @@ def assemble(settings: Settings) -> tuple[ASGIApp, Service]:
             lane.close()
             await asyncio.to_thread(store.close)
 
-    return _wrapped(make_api(service, lifespan), service), service
+    api = forgetting_long_addresses(make_api(service, lifespan))
+    return _wrapped(api, service), service
 
 
 def make_api(service: Service, lifespan: Any = None) -> Litestar:
@@ -187,13 +189,7 @@ def make_api(service: Service, lifespan: Any = None) -> Litestar:
             "service": Provide(given, sync_to_thread=False)
         },
         exception_handlers={
-            ValidationException: problems.on_validation,
-            HTTPException: problems.on_http,
-            EventRejected: problems.on_rejected,
-            HeadwaterError: problems.on_known,
-            **dict.fromkeys(service.store.database.errors, problems.on_database),
-            RecursionError: problems.on_recursion,
-            Exception: problems.on_bug,
+            kind: problems.letting_go(handler) for kind, handler in _on_errors(service).items()
         },
         lifespan=[lifespan] if lifespan else [],
         request_max_body_size=min(service.settings.max_body, MOST_BODY),
@@ -207,6 +203,18 @@ def make_api(service: Service, lifespan: Any = None) -> Litestar:
         cors_config=_cors(service.settings),
         debug=False,
     )  # fmt: skip
+
+
+def _on_errors(service: Service) -> dict[type[Exception], Callable[..., Response[bytes]]]:
+    return {
+        ValidationException: problems.on_validation,
+        HTTPException: problems.on_http,
+        EventRejected: problems.on_rejected,
+        HeadwaterError: problems.on_known,
+        **dict.fromkeys(service.store.database.errors, problems.on_database),
+        RecursionError: problems.on_recursion,
+        Exception: problems.on_bug,
+    }
 
 
 def _wrapped(app: ASGIApp, service: Service) -> ASGIApp:

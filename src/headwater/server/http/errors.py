@@ -2,7 +2,9 @@
 
 import logging
 import re
-from traceback import clear_frames
+from collections.abc import Callable, Iterator
+from gc import get_referents
+from traceback import clear_frames, walk_tb
 from typing import Any
 
 import msgspec
@@ -160,7 +162,6 @@ def on_rejected(_: Request[Any, Any, Any], error: EventRejected) -> Response[byt
 
 def on_known(_: Request[Any, Any, Any], error: HeadwaterError) -> Response[bytes]:
     """Tell an error of ours."""
-    _let_go(error)
     return _plain(error)
 
 
@@ -178,14 +179,8 @@ def _plain(error: HeadwaterError) -> Response[bytes]:
     return Response(body, status_code=status, media_type=MediaType.JSON)
 
 
-def _let_go(error: Exception) -> None:
-    """Free what the question had read: an error keeps the frames that it passed in a cycle."""
-    clear_frames(error.__traceback__)
-
-
 def on_database(_: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     """Tell that the store does not answer; the same request may go through later."""
-    _let_go(error)
     reason = str(error).partition("\n")[0]
     _log.warning("the store does not answer: %s", reason)
     return _json(
@@ -209,3 +204,33 @@ def on_bug(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]
     """Tell that the fault is ours, and log it."""
     _log.exception("%s %s failed", request.method, request.url.path, exc_info=error)
     return _json(500, {"code": 500, "message": "There was an error processing your request."})
+
+
+_Handler = Callable[[Request[Any, Any, Any], Any], Response[bytes]]
+
+
+def letting_go(handler: _Handler) -> _Handler:
+    """A handler that frees what the request held: an error keeps its frames in a cycle.
+
+    Until garbage is looked for, each refused request would keep its address, its body and
+    what it had read.
+    """
+
+    def handle(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+        try:
+            return handler(request, error)
+        finally:
+            for found in _errors_with(error):
+                clear_frames(found.__traceback__)
+
+    return handle
+
+
+def _errors_with(error: BaseException) -> Iterator[BaseException]:
+    """An error, those before it, and those that its frames hold, as Litestar's of one parameter."""
+    for frame, _ in walk_tb(error.__traceback__):
+        yield from (held for held in get_referents(frame) if isinstance(held, BaseException))
+    before = error.__cause__ or error.__context__
+    if before is not None:
+        yield from _errors_with(before)
+    yield error

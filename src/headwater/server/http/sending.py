@@ -16,6 +16,7 @@ from headwater.server.memory import close_holes, holes
 
 MOST_BYTES = 128 * 2**20  # of all answers that are held
 SMALL = 2**18  # bytes of an answer that is not counted
+_VAST = 2**26  # bytes of answers that leave holes in the heap
 _SLICE = 2**20  # bytes that are handed to a connection at a time
 _REUSED = 1.0  # seconds for which what large answers were made of is kept
 _STREAMED = 4 * 2**20  # bytes of a streamed answer that are held at a time
@@ -25,7 +26,7 @@ class HeldAnswers:
     """Counts the bytes of all large answers in memory, and refuses more than may be held."""
 
     def __init__(self, most: int = MOST_BYTES) -> None:
-        self._most, self._bytes = most, 0
+        self._most, self._bytes, self._peak = most, 0, 0
 
     def claim(self, size: int) -> None:
         """Count so many bytes more.
@@ -35,10 +36,14 @@ class HeldAnswers:
         if size and self._bytes + size > self._most:
             raise ServerBusy
         self._bytes += size
+        self._peak = max(self._peak, self._bytes)
 
     def release(self, size: int) -> None:
         """Count so many bytes less."""
         self._bytes -= size
+        if not self._bytes and self._peak > _VAST:
+            self._peak = 0
+            holes.set()
 
 
 def with_bounded_answers(app: ASGIApp, held: HeldAnswers) -> ASGIApp:
