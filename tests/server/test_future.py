@@ -3,13 +3,17 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from litestar.testing import TestClient
 
-from headwater.server.settings import DEFAULT_ALIASES
+from headwater.server.http.app import assemble
+from headwater.server.settings import DEFAULT_ALIASES, Settings
 from headwater.server.store.aliases import AliasRules
 from headwater.server.store.store import Store
+from server.api import Api
 from server.conftest import open_api
 from server.events import Event, as_bytes, dataset, dataset_event, facet, run_event, schema
 from server.histories import Arrival, history_and_arrivals
@@ -58,6 +62,32 @@ def test_an_event_counts_when_its_time_comes(store_url: str) -> None:
         eventually(lambda: api.status("/namespaces/jobs/jobs/job") == 200)
         assert api.run("run")["state"] == "RUNNING"
         assert len(api.get("/events/lineage", kind="run")["events"]) == 1
+
+
+@pytest.mark.parametrize("covered", [("lab",), None])
+def test_a_deferred_event_may_do_what_its_key_may(
+    store_url: str, covered: tuple[str, ...] | None
+) -> None:
+    app, service = assemble(Settings(store=store_url, clock_tolerance=0.0, lease_check=3600.0))
+    with TestClient(app, base_url="http://127.0.0.1") as client:
+        api, store = Api(client, store_url), service.store
+        api.send(run_event("COMPLETE", 0, outputs=["gone"]))
+        assert client.delete("/api/v1/namespaces/db/datasets/gone").status_code == 200
+        later = _in(1, run_event("FAIL", run="taken", job="x", outputs=["gone"]))
+        later["job"]["namespace"] = "lab"
+        event = store.read(as_bytes(later))
+        limited = msgspec.structs.replace(event, restores=covered, runs_of=covered)
+        store.ingest([limited]).result()
+        api.send(run_event("START", 1, run="taken", job="job"))
+        eventually(lambda: _is_applied(store))
+        assert api.run("taken")["state"] == ("RUNNING" if covered else "FAILED")
+        assert api.status("/namespaces/db/datasets/gone") == (404 if covered else 200)
+
+
+def _is_applied(store: Store) -> bool:
+    store.apply_deferred()
+    with store.database.reading() as session:
+        return not session.all("SELECT 1 FROM deferred")
 
 
 def test_a_run_planned_for_later_exists_at_once(store_url: str) -> None:

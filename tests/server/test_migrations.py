@@ -41,6 +41,8 @@ def _rows_of(schema: int) -> dict[str, Any]:
     kept = [path for path in _RELEASES.glob("schema_*") if int(path.name[7:-8]) <= max(schema, 2)]
     path = max(kept, key=lambda path: int(path.name[7:-8]))
     tables: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))["tables"]
+    if schema >= 8:
+        tables["dataset_observation"] = tables.pop("touch")
     return tables
 
 

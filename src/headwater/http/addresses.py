@@ -29,7 +29,7 @@ def forgetting_long_addresses(api: "Litestar") -> "ASGIApp":
     )
 
     async def wrapped(scope: "Scope", receive: "Receive", send: "Send") -> None:
-        is_long = len(scope["path"]) + len(scope.get("query_string", b"")) > _LONG
+        is_long = len(scope.get("path", "")) + len(scope.get("query_string", b"")) > _LONG
         try:
             await api(scope, receive, send)
         finally:

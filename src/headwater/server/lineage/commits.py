@@ -64,7 +64,7 @@ def committed(view: StoreView, run: RunRow, records: Records) -> Committed | Non
     # All that was reported between the first report and this moment lies within the records.
     edge = max(first.at, _before(view, run, records, records.last))
     between = view.session.all(_BETWEEN, run.id, first.at, edge + 1, first.at)
-    tally = _Tally(view, records)
+    tally = _Tally(view, records, are_its_own=_has_snapshots(view, run))
     tally.add(first.facet)
     tally.add_snapshots(row[0] for row in between)
     until = first.at
@@ -84,8 +84,9 @@ def committed(view: StoreView, run: RunRow, records: Records) -> Committed | Non
 class _Tally:
     """What reports tell of some records, taken from one report after the other."""
 
-    def __init__(self, view: StoreView, records: Records) -> None:
+    def __init__(self, view: StoreView, records: Records, *, are_its_own: bool) -> None:
         self._kept, self._records = Kept(view.budget), records
+        self._are_its_own = are_its_own  # the snapshots that the run tells of
         self.batches: list[int] = []
         self.snapshots: dict[str, None] = {}
         self.is_stateful, self.is_per_commit = False, True
@@ -96,7 +97,8 @@ class _Tally:
         batches = [commit.batch for commit in holding if commit.batch is not None]
         self._kept.numbers(len(batches))
         self.batches += batches
-        self.add_snapshots(_snapshots(facet, self._records))
+        if self._are_its_own:
+            self.add_snapshots(_snapshots(facet, self._records))
         self.is_stateful |= _is_stateful(facet)
         self.is_per_commit &= bool(holding)
 
@@ -126,6 +128,11 @@ def recovered(view: StoreView, run: RunRow, records: Records) -> Recovered:
         is_stateful |= _is_stateful(facet)
         at = time
     return Recovered(held, is_stateful, at)
+
+
+def _has_snapshots(view: StoreView, run: RunRow) -> bool:
+    """Whether what a run tells of snapshots was recorded: it may tell of tables of others."""
+    return bool(view.session.all("SELECT 1 FROM snapshot WHERE run = ? LIMIT 1", run.id))
 
 
 def _is_stateful(facet: ProgressFacet) -> bool:

@@ -20,9 +20,10 @@ from headwater.server.store.facet_tags import JOB, record_tags
 from headwater.server.store.feed import pack_rows
 from headwater.server.store.jobs import find_job, job_name, job_row
 from headwater.server.store.rows import JobRow, Stamp, is_latest, record_facets
-from headwater.server.store.run_owners import require_own_runs
+from headwater.server.store.run_owners import covered_text, require_own_runs
 from headwater.server.store.run_trees import settle_children, settle_parents
 from headwater.server.store.runs import first_named, read_runs, run_ios
+from headwater.server.store.snapshots import record_snapshots
 from headwater.server.store.tables import DECLARED, INPUT, OUTPUT, insert
 from headwater.server.store.written import settle_written
 
@@ -51,7 +52,7 @@ def store_events(commit: Commit, events: list[Event]) -> int:
         commit.stored.add(event.digest)
         seq = cache.new_id("event")
         if event.time > received + commit.tolerance:
-            commit.add("deferred", event.time, seq)
+            commit.add("deferred", event.time, seq, covered_text(event))
             run, job = 0 if event.run else None, 0 if event.job else None
         else:
             run, job = _apply(commit, event, seq, received)
@@ -64,10 +65,14 @@ def store_events(commit: Commit, events: list[Event]) -> int:
 
 
 def apply_deferred(commit: Commit, seq: int, event: Event) -> bool:
-    """Apply a stored event whose time has come; False if another server did that."""
+    """Apply a stored event whose time has come; False if another server did that.
+
+    Raises: RunOfAnother.
+    """
     session = commit.session
     if not session.all("SELECT 1 FROM deferred WHERE time = ? AND seq = ?", event.time, seq):
         return False
+    require_own_runs(commit, event)
     run, job = _apply(commit, event, seq, now())
     session.run("UPDATE event SET run = ?, job = ? WHERE seq = ?", run, job, seq)
     session.run("DELETE FROM deferred WHERE time = ? AND seq = ?", event.time, seq)
@@ -90,11 +95,13 @@ def _apply_parts(commit: Commit, event: Event, stamp: Stamp, received: int) -> _
     job = find_job(commit, *event.job, event.time)
     _apply_job(job, event, stamp)
     record_tags(commit, JOB, job.id, event.job_facets, job.facets, stamp)
-    run = apply_run(commit, job, event, stamp, received)
+    run, snapshots = apply_run(commit, job, event, stamp, received)
     home, ios = job_row(commit, run.job), run_ios(commit, run.id)
     facts, known = EventFacts(stamp, job, run, ios, first_named(commit, run.id)), len(ios)
     inputs = apply_side(commit, facts, [*event.inputs, *renamed(event)], INPUT)
     outputs = apply_side(commit, facts, event.outputs, OUTPUT)
+    if snapshots or len(ios) > known:
+        record_snapshots(commit, run, event, [(one, stamp[2], run.id) for one in snapshots])
     inputs = apply_mapped(commit, facts, inputs)
     settle_sides(commit, run, event)
     update_edges(commit, home, run, inputs)

@@ -38,13 +38,15 @@ _SET_PARENT = "UPDATE run SET first_parent = ? WHERE id = ?"
 DECLARATION = "DECLARED"  # the state of the row that stands for a job event
 
 
-def apply_run(commit: Commit, job: JobRow, event: Event, stamp: Stamp, received: int) -> RunRow:
-    """Apply an event to its run, which is given back."""
+def apply_run(
+    commit: Commit, job: JobRow, event: Event, stamp: Stamp, received: int
+) -> tuple[RunRow, list[str]]:
+    """Apply an event to its run; give that, and the snapshots that the event tells of."""
     if event.run is None:
         run = find_run(commit, UUID(bytes=event.digest), job.id, *stamp[:2])
         run.state, run.own = DECLARATION, True
         record_facets(run.job_facets, event.job_facets, stamp)
-        return run
+        return run, []
     newest = commit.cache.next_id["run"]
     run = find_run(commit, event.run, job.id, *stamp[:2])
     before = (run.state, run.ended_at) if run.own else None
@@ -84,13 +86,13 @@ def apply_run(commit: Commit, job: JobRow, event: Event, stamp: Stamp, received:
             settle_written(commit, run)
     if run.parent is not None:
         commit.parents.add(run.parent)
+    snapshots = []
     if "headwater_progress" in event.run_facets:
-        for told in commit.feed.progress(run.uuid, job_name(commit, run.job), event):
-            commit.add("snapshot", told, stamp[2], run.id)
+        snapshots = commit.feed.progress(run.uuid, job_name(commit, run.job), event)
     # After how far it came: an end is the last that is told of a run.
     if before is None or run.state != before[0]:
         commit.feed.run(run.uuid, job_name(commit, run.job), run.state, event)
-    return run
+    return run, snapshots
 
 
 def _move(commit: Commit, run: RunRow, job: JobRow, stamp: Stamp) -> None:

@@ -7,6 +7,8 @@ same time, the second to be stored finds the run of the first.
 from collections.abc import Iterator
 from uuid import UUID
 
+import msgspec
+
 from headwater.errors import RunOfAnother
 from headwater.openlineage.events import Event
 from headwater.openlineage.facets import ParentFacet, read_strictly
@@ -28,6 +30,16 @@ def require_own_runs(commit: Commit, event: Event) -> None:
         namespace, _ = job_name(commit, commit.cache.runs[commit.cache.run_ids[run]].job)
         if not namespace.startswith(event.runs_of):
             raise RunOfAnother
+
+
+def covered_text(event: Event) -> str:
+    """What the key of an event covers, as it is stored: an empty prefix covers everything."""
+    return msgspec.json.encode(event.runs_of or ("",)).decode()
+
+
+def covered_by(text: str) -> tuple[str, ...]:
+    """The prefixes of what a key covers, from how they are stored."""
+    return msgspec.json.decode(text, type=tuple[str, ...])
 
 
 def _runs(event: Event) -> Iterator[UUID]:

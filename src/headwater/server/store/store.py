@@ -18,6 +18,7 @@ from headwater.server.store.apply import apply_deferred
 from headwater.server.store.database import Database, open_database
 from headwater.server.store.log import read_bodies
 from headwater.server.store.migrate import migrate
+from headwater.server.store.run_owners import covered_by
 from headwater.server.store.writer import Writer
 
 _RECENT = 5.0  # seconds for which a commit proves that the store takes writes
@@ -99,13 +100,13 @@ class Store:
         """Apply events that were dated in the future and whose time has come; tell how many."""
         with self.database.reading() as session:
             due = session.all(_DUE_EVENTS, now() + self._tolerance)
-        return sum(self._apply(time, seq) for time, seq in due)
+        return sum(self._apply(*row) for row in due)
 
-    def _apply(self, time: int, seq: int) -> bool:
+    def _apply(self, time: int, seq: int, covered: str | None) -> bool:
         with self.database.reading() as session:
             body = read_bodies(session, [seq])[seq]
         try:
-            event = _limited(self.read(body), self.rules)
+            event = _limited(self.read(body), self.rules, covered)
             change = self.writer.submit(
                 lambda commit: apply_deferred(commit, seq, event), [event]
             )  # fmt: skip
@@ -126,10 +127,15 @@ class Store:
         self.database.close()
 
 
-def _limited(event: Event, rules: AliasRules) -> Event:
-    """An event that brings back nothing outside of its own namespace: who sent it is not known."""
+def _limited(event: Event, rules: AliasRules, covered: str | None) -> Event:
+    """A deferred event that does what its key may do, or else its own namespace."""
+    if covered is not None:
+        prefixes = covered_by(covered)
+        return msgspec.structs.replace(event, restores=prefixes, runs_of=prefixes)
     own = event.dataset.namespace if event.dataset else event.job[0] if event.job else ""
     return msgspec.structs.replace(event, restores=(rules.resolve(own),))
 
 
-_DUE_EVENTS = "SELECT time, seq FROM deferred WHERE time <= ? ORDER BY time, seq LIMIT 500"
+_DUE_EVENTS = (
+    "SELECT time, seq, namespaces FROM deferred WHERE time <= ? ORDER BY time, seq LIMIT 500"
+)

@@ -49,7 +49,7 @@ TABLES = {
         _table("alias", "a b", "since"),
         _table("snapshot", "id seq", "run"),
         _table("feed", "id", "body"),
-        _table("deferred", "time seq"),
+        _table("deferred", "time seq", "namespaces"),
         _table("quality_check", "dataset key", "time tie success body"),
         _table("mapped_field", "dataset name"),
         _table("facet_tag", "kind target field tag"),
