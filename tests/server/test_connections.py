@@ -2,10 +2,11 @@
 
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 
 from server.events import as_bytes, run_event
@@ -66,6 +67,39 @@ HALF_SENT = {
     "a part of a chunk": HEAD + b'transfer-encoding: chunked\r\n\r\nffff\r\n{"eve',
     "a part of a second request": b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\nGET /hea",
 }
+
+
+CHUNKED = HEAD + b"transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n"
+ENDLESS = {
+    "trailers": (CHUNKED + b"0\r\n", b"a:\r\n" * 16_384),
+    "the name of a trailer": (CHUNKED + b"0\r\n", b"a" * 65_536),
+    "the value of a trailer": (CHUNKED + b"0\r\na:", b"a" * 65_536),
+    "an extension of a chunk": (CHUNKED + b"5;", b"a" * 65_536),
+}
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+def test_what_goes_on_after_a_body_is_refused(server: ServerProcess, what: str) -> None:
+    assert server.process is not None
+    process = psutil.Process(server.process.pid)
+    begun, more = ENDLESS[what]
+    before, sent = process.memory_info().rss, 0
+    with connected(server, begun) as connection, suppress(OSError):
+        while sent < 32 * 2**20:
+            connection.sendall(more)
+            sent += len(more)
+    assert sent < 32 * 2**20
+    assert process.memory_info().rss - before < 16 * 2**20
+    assert is_healthy(server)
+
+
+def test_trailers_are_taken_and_are_no_headers(server: ServerProcess) -> None:
+    event = as_bytes(run_event())
+    body = b"%x\r\n%s\r\n0\r\ncontent-type: text/plain\r\nhost: evil\r\n\r\n" % (len(event), event)
+    head = HEAD + b"connection: close\r\ntransfer-encoding: chunked\r\n\r\n"
+    with connected(server, head + body) as connection:
+        assert rest(connection).startswith(b"HTTP/1.1 201 ")
+    assert is_healthy(server)
 
 
 def test_half_sent_requests_are_closed(server: ServerProcess) -> None:

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from headwater.capture.classic import Capture
 from headwater.http.checks import is_loopback
+from headwater.http.connections import ConnectionLimits, protocol
 from headwater.openlineage.masking import mask_logs
 from headwater.pipeline.observe import observe
 from headwater.pipeline.settings import Settings
@@ -137,6 +138,8 @@ def serve(
                 log_config=None,
                 log_level="warning",
                 access_log=False,
+                http=protocol(ConnectionLimits()),
+                ws="none",
                 timeout_graceful_shutdown=30,
             )
     finally:

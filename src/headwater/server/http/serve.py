@@ -9,11 +9,12 @@ import uvicorn
 
 from headwater.errors import AddressUnavailable, KeyMissing
 from headwater.http.checks import is_loopback
+from headwater.http.connections import ConnectionLimits, protocol
 from headwater.server.http.app import assemble
-from headwater.server.http.connections import ConnectionLimits, protocol
 from headwater.server.ingest.kafka_consumer import Topic
 from headwater.server.live.feed import Live
 from headwater.server.memory import settle, share_heap
+from headwater.server.metrics import CONNECTIONS_CLOSED
 from headwater.server.settings import Settings
 
 _SWITCH = 0.001  # seconds for which a thread keeps the interpreter while others wait
@@ -44,12 +45,13 @@ def serve(settings: Settings, started: Callable[[Started], None] = lambda _: Non
     # Threads that read bodies keep the interpreter for 5 ms at a time by default, and the event
     # loop needs it several times for one answer: /health took up to 670 ms, and takes 80 this way.
     sys.setswitchinterval(_SWITCH)
+    limits = ConnectionLimits(settings.max_connections, settings.request_timeout)
     config = uvicorn.Config(
         app,
         log_config=None,  # everything is logged through the root logger, which masks secrets
         log_level=settings.log_level,
         access_log=False,
-        http=protocol(ConnectionLimits(settings.max_connections, settings.request_timeout)),
+        http=protocol(limits, CONNECTIONS_CLOSED.inc),
         ws="none",
         timeout_graceful_shutdown=30,
         server_header=False,

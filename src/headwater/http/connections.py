@@ -3,18 +3,19 @@
 A client has a time to send the head of a request, a slowest pace to send its body at, and a time to
 take some of its answer. The head of a request has a largest size. When too many connections are
 open, one that is not being answered makes room; when all are, a new one is told 503.
+
+What follows a body in chunks as headers (trailers) is not kept: it came after the decisions.
 """
 
 import asyncio
 import contextlib
 import resource
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import msgspec
 from msgspec import Struct
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-
-from headwater.server.metrics import CONNECTIONS_CLOSED
 
 _RESERVE = 96  # descriptors for the store, the page and connections that are told 503
 _SPARE = 32  # connections beyond the limit that are told 503; more are closed at once
@@ -37,10 +38,15 @@ class LimitedProtocol(HttpToolsProtocol):
     limits: ClassVar[ConnectionLimits] = ConnectionLimits()
     _is_swept: ClassVar[bool] = False
 
+    @staticmethod
+    def counted() -> object:
+        """Count a connection that is closed for its limits."""
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a connection, letting another go if there are too many."""
         self._since = self.loop.time()  # when the client began what it is at
         self._head = self._received = self._unsent = 0  # bytes
+        self._beside = 0  # bytes since there was some of the body: trailers and the like
         self._in_head, self._refused, self._excess = True, False, False
         super().connection_made(transport)
         if len(self.connections) > self.limits.most:
@@ -69,7 +75,10 @@ class LimitedProtocol(HttpToolsProtocol):
             return
         if not self._in_head:
             self._received += len(data)
+            self._beside += len(data)
             super().data_received(data)
+            if not self._in_head and self._beside > self.limits.head:
+                self.give_up(431, f"there are over {self.limits.head:,} bytes after the body")
             return
         self._head += len(data)
         super().data_received(data)
@@ -87,7 +96,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """The head is there: the body is counted from now on."""
         size, self._head, self._in_head = self._head, 0, False
-        self._since, self._received = self.loop.time(), 0
+        self._since, self._received, self._beside = self.loop.time(), 0, 0
         if self._refused:
             return
         if size > self.limits.head and self._head_size() > self.limits.head:
@@ -100,8 +109,14 @@ class LimitedProtocol(HttpToolsProtocol):
     def _head_size(self) -> int:
         return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header of the head."""
+        if self._in_head:
+            super().on_header(name, value)
+
     def on_body(self, body: bytes) -> None:
         """Some of the body, of a request that was not refused."""
+        self._beside = 0
         if not self._refused:
             super().on_body(body)
 
@@ -125,7 +140,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def give_up(self, status: int, reason: str) -> None:
         """Close the connection, telling why where a request has begun and has no answer yet."""
-        CONNECTIONS_CLOSED.inc()
+        self.counted()
         cycle = None if self.cycle is None or self.cycle.response_complete else self.cycle
         has_begun = self._head > 0 or not self._in_head
         self._refused = True
@@ -167,7 +182,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def _check_reader(self, now: float) -> None:
         left = self.transport.get_write_buffer_size()
         if self._unsent - left < _PACE * self.limits.seconds / 4:
-            CONNECTIONS_CLOSED.inc()
+            self.counted()
             self.transport.abort()
         self._since, self._unsent = now, left
 
@@ -176,9 +191,12 @@ def _limited(connections: set[Any]) -> list[LimitedProtocol]:
     return [c for c in connections if isinstance(c, LimitedProtocol)]
 
 
-def protocol(limits: ConnectionLimits) -> type[LimitedProtocol]:
-    """The protocol of a server with its own limits."""
-    return type("Protocol", (LimitedProtocol,), {"limits": within_descriptors(limits)})
+def protocol(
+    limits: ConnectionLimits, counted: Callable[[], object] = lambda: None
+) -> type[LimitedProtocol]:
+    """The protocol of a server with its own limits; `counted` is called where they close one."""
+    own = {"limits": within_descriptors(limits), "counted": staticmethod(counted)}
+    return type("Protocol", (LimitedProtocol,), own)
 
 
 def within_descriptors(limits: ConnectionLimits) -> ConnectionLimits:
