@@ -17,15 +17,13 @@ from headwater.api.runs import ListedRun, ListedRunPage, Run, RunPage
 from headwater.api.search import Meant, Resolution
 from headwater.errors import RequestRefused, ServerUnreachable, UsageError
 from headwater.openlineage.names import NodeId
+from headwater.openlineage.tolerant_json import decode_as
 
 T = TypeVar("T")
 P = TypeVar("P")
-N = TypeVar("N", bound=DatasetNode | JobNode | ColumnNode)
 GraphNode = DatasetNode | JobNode
 
 _PAGE = 100
-_decode_node = msgspec.json.Decoder(GraphNode).decode
-_decode_column = msgspec.json.Decoder(ColumnNode).decode
 # Names of this machine are asked directly, whatever proxy the environment names.
 _HERE: dict[str, httpx.BaseTransport | None] = {"all://127.0.0.1": None, "all://localhost": None}
 
@@ -71,7 +69,7 @@ class Client:
         answer = self._get(
             "lineage", _RawGraph, nodeId=node, depth=depth, detail="true", **_as_of(at)
         )
-        return _nodes(answer, _decode_node)
+        return _nodes(answer, GraphNode)
 
     def columns(
         self, node: str, depth: int, at: str | None = None
@@ -81,7 +79,7 @@ class Client:
             "column-lineage", _RawGraph, nodeId=node, depth=depth, withDownstream="true",
             detail="true", **_as_of(at),
         )  # fmt: skip
-        return _nodes(answer, _decode_column)
+        return _nodes(answer, ColumnNode)
 
     def ask(self, path: str, **params: Any) -> dict[str, Any]:
         """An answer as it came."""
@@ -183,8 +181,8 @@ class Client:
         """
         response = self._answer(path, params)
         try:
-            return msgspec.json.decode(response.content, type=wanted)
-        except msgspec.DecodeError as error:
+            return decode_as(response.content, wanted)
+        except ValueError as error:
             reason = f"this is not an answer of a lineage server: {error}"
             raise RequestRefused(self.url, response.status_code, reason) from None
 
@@ -218,15 +216,19 @@ def _events(
         if line:
             fields[name] = value
         elif "event" in fields:
-            yield fields.get("id"), fields["event"], msgspec.json.decode(fields.get("data", "{}"))
+            yield (
+                fields.get("id"),
+                fields["event"],
+                decode_as(fields.get("data", "{}").encode(), dict),
+            )
             fields = {}
         else:
             yield None, None, {}
             fields = {}
 
 
-def _nodes(answer: _RawGraph, decode: Callable[[Raw], N]) -> dict[str, tuple[N, Raw]]:
-    decoded = ((decode(raw), raw) for raw in answer.graph)
+def _nodes(answer: _RawGraph, wanted: Any) -> dict[str, tuple[Any, Raw]]:
+    decoded = ((decode_as(raw, wanted), raw) for raw in answer.graph)
     return {node.id: (node, raw) for node, raw in decoded}
 
 

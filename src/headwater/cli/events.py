@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 from uuid import UUID
 
-import msgspec
 import typer
 from msgspec import Raw
 
@@ -13,6 +12,7 @@ from headwater.api.events import LineageEvent
 from headwater.cli.options import DEFAULT_SERVER, Server
 from headwater.errors import UsageError
 from headwater.openlineage.times import format_moment, parse_moment
+from headwater.openlineage.tolerant_json import decode_as
 
 _AGO = re.compile(r"(\d{1,9})(s|m|h|d)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -58,7 +58,7 @@ def events(
 
 
 def _row(raw: Raw) -> list[Any]:
-    event = msgspec.json.decode(raw, type=LineageEvent)
+    event = decode_as(raw, LineageEvent)
     if not event.job:
         name, kind = event.dataset.name if event.dataset else "-", "DATASET"
     else:

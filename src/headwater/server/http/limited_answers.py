@@ -15,9 +15,9 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 
 from headwater.errors import HeadwaterError, ServerBusy
 from headwater.http.keys import Key
+from headwater.openlineage.tolerant_json import decode
 from headwater.server.http.errors import describe
 from headwater.server.http.sending import SMALL, HeldAnswers, content_length, is_json
-from headwater.server.http.tolerant_json import decode
 from headwater.server.ingest.lane import Lane
 from headwater.server.memory import give_back
 
