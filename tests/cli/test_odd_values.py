@@ -24,8 +24,8 @@ _COMMANDS = (
 @pytest.mark.parametrize("value", _ODD.values(), ids=_ODD)
 def test_every_command_reads_odd_values(tmp_path: Path, value: str) -> None:
     extra = {"_producer": "https://p", "_schemaURL": "https://s", "odd": "HERE"}
-    sides = {"inputs": [dataset("odd", "from")], "outputs": [dataset("odd", "into")]}
-    told = event("COMPLETE", "10:00", 1, "odd", **sides)
+    read, written = dataset("odd", "from"), dataset("odd", "into")
+    told = event("COMPLETE", "10:00", 1, "odd", inputs=[read], outputs=[written])
     for holder in (told["run"], told["job"], *told["inputs"], *told["outputs"]):
         holder.setdefault("facets", {})["odd"] = extra
     told["outputs"][0]["outputFacets"] = {"odd": extra}
