@@ -190,3 +190,42 @@ def test_a_part_of_a_state_has_no_version(spark: SparkSession, read: Read, table
                 assert is_the_table(found, table)
     (found,) = read(spark.sql(f"SELECT * FROM {T} WITH (`start-snapshot-id` = {first})"))["inputs"]
     assert "version" not in found["facets"]
+
+
+@pytest.mark.parametrize("is_read_again", [False, True])
+def test_rows_that_are_cached_are_of_no_known_snapshot(
+    spark: SparkSession, captured: Receiver, tmp_path: Path, *, is_read_again: bool
+) -> None:
+    """Spark may use the rows it has, or read the table again in another state than was analyzed."""
+    spark.sql("CREATE TABLE ice.reads.cached AS SELECT 1 AS id")
+    cached = spark.table("ice.reads.cached").where("id > 0").cache()
+    try:
+        cached.count()
+        _append_behind_the_catalog(spark, "ice.reads.cached")
+        if is_read_again:
+            spark.sql("REFRESH TABLE ice.reads.cached")
+        plain = spark.table("ice.reads.cached").where("id >= 0")
+        places = [f"{tmp_path}/cached", f"{tmp_path}/plain"]
+        for frame, place in zip((cached, plain), places, strict=True):
+            frame.write.parquet(place)
+        captured.wait_for(lambda _: all(runs([*captured.events], place) for place in places))
+        ends = [runs([*captured.events], place)[0][-1] for place in places]
+        versions = ["version" in one["inputs"][0]["facets"] for one in ends]
+        assert versions == [False, True]
+    finally:
+        cached.unpersist()
+        spark.sql("DROP TABLE ice.reads.cached")
+
+
+def _append_behind_the_catalog(spark: SparkSession, name: str) -> None:
+    """Commit to a table as another process does: this session's cached rows stay."""
+    jvm: Any = spark._jvm
+    table = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, name)
+    tables = jvm.org.apache.iceberg.hadoop.HadoopTables(
+        spark._jsparkSession.sessionState().newHadoopConf()
+    )
+    other = tables.load(table.location())
+    files = other.newScan().planFiles()
+    added = other.newAppend().appendFile(files.iterator().next().file())
+    files.close()
+    added.commit()

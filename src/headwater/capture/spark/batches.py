@@ -20,7 +20,7 @@ from headwater.capture.plan.rules.writes import LAZY as WRITES
 from headwater.capture.runs import Runs
 from headwater.capture.spark.catalogs import iceberg
 from headwater.capture.spark.described import Described
-from headwater.capture.spark.executions import MICRO_BATCH, Executions, planned_at
+from headwater.capture.spark.executions import MICRO_BATCH, Executions
 from headwater.capture.spark.extract import Extractor
 from headwater.capture.spark.jvm import (
     CONTEXT_ENDED,
@@ -120,7 +120,7 @@ class Batches:
     ) -> None:  # fmt: skip
         """Report a write that is over, from its beginning."""
         session, identity = call(execution, "sparkSession"), int(execution.id())
-        described = self._extractor.batch(plan, session, planned_at(execution))
+        described = self._extractor.batch(plan, session, execution)
         output = described.output
         if error is None and is_if_absent(plan) and self._is_left_out(plan, execution, output):
             return
@@ -141,7 +141,7 @@ class Batches:
         if plan is None or class_name(plan) not in WRITES or class_name(plan) in WRAPPERS:
             return
         session, identity = call(execution, "sparkSession"), int(execution.id())
-        described = self._extractor.batch(plan, session, planned_at(execution))
+        described = self._extractor.batch(plan, session, execution)
         output = described.output
         if described.runs or output is None or identity in self._over:
             return

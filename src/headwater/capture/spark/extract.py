@@ -7,7 +7,7 @@ from functools import partial
 import msgspec
 
 from headwater.capture.datasets import naming
-from headwater.capture.datasets.naming import Dataset
+from headwater.capture.datasets.naming import PART, Dataset
 from headwater.capture.datasets.registries import Registries
 from headwater.capture.datasets.trimming import Trimmer, trim
 from headwater.capture.plan import PlanLineage, analyze
@@ -17,9 +17,10 @@ from headwater.capture.spark import behind, loads
 from headwater.capture.spark.behind import Behind
 from headwater.capture.spark.catalogs import Catalogs
 from headwater.capture.spark.described import INTERNAL, Described, record_columns
+from headwater.capture.spark.executions import planned_at
 from headwater.capture.spark.handovers import Handovers, Rows
 from headwater.capture.spark.jvm import Java, call, class_name
-from headwater.capture.spark.leaves import Leaves, VersionOf
+from headwater.capture.spark.leaves import Leaves, VersionOf, ids_of
 from headwater.capture.spark.plans import PlanWriter
 from headwater.capture.spark.sinks import Sinks
 from headwater.capture.spark.versions import version_of
@@ -61,17 +62,30 @@ class Extractor:
         found = self._sinks.of_stream(execution, lineage.texts("topic")) if planned else ()
         return Described(lineage, known.datasets, self._written(found, plan, lineage))
 
-    def batch(self, plan: Java, session: Java, planned_at: int | None) -> Described:
-        """A batch write of a session; `planned_at` is in milliseconds since 1970."""
+    def batch(self, plan: Java, session: Java, execution: Java) -> Described:
+        """A batch write of a session."""
         if class_name(plan) == loads.COMMAND:
             return self._load(plan)
         self.settle()
-        versions = partial(version_of, planned_at=planned_at)
+        versions = self._versions(session, execution)
         described = self._read(plan, self._handing_over(session), versions)
         lineage = described.lineage
         found = self._sinks.of_command(plan, lineage.texts("topic"))
         query = call(plan, "query") or call(plan, "target") or plan
         return msgspec.structs.replace(described, written=self._written(found, query, lineage))
+
+    def _versions(self, session: Java, execution: Java) -> VersionOf:
+        """Tells which state of its dataset a leaf reads.
+
+        Where rows are cached, they may be of an older state than the plan was analyzed with; or
+        of a newer one, as Spark fills its cache anew when a table has changed.
+        """
+        versions = partial(version_of, planned_at=planned_at(execution))
+        if call(session, "sharedState", "cacheManager", "isEmpty") is not False:
+            return versions
+        leaves = self._leaves.all(call(execution, "withCachedData"))
+        read = {ids_of(leaf) for leaf in leaves if class_name(leaf) != "InMemoryRelation"}
+        return lambda leaf: versions(leaf) if ids_of(leaf) in read else PART
 
     def settle(self) -> None:
         """Find out what is behind the rows that have left plans by now."""
