@@ -46,6 +46,7 @@ def spark(platform: Platform, environ: dict[str, str]) -> Iterator[SparkSession]
         "spark.driver.memory": "2g",
         # Each broadcast that is referred to holds a page: by default, 10 MB of a heap of 1 GB.
         "spark.buffer.pageSize": "1m",
+        "spark.sql.datetime.java8API.enabled": "true",
         "spark.sql.streaming.stopTimeout": "60s",
     }
     builder = SparkSession.Builder().master("local[2]").appName("pipeline-tests")

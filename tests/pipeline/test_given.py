@@ -175,6 +175,36 @@ def test_a_deduplicated_row_is_traced_within_the_batch_that_wrote_it(
         assert (found.exact, found.complete) == (False, True), found.reason
 
 
+def test_a_record_whose_duplicates_come_later_is_not_told_as_the_only_one(
+    given: tuple[Traced, Path],
+) -> None:
+    """Without the record that gave the row, a later duplicate would have given an equal one."""
+    traced, folder = given
+    spark, servers = traced.spark, traced.settings.bootstrap
+    topic, table = "traced-equals", "traced.default.equals"
+    kafka.ensure_topics(servers, [topic])
+    frame = spark.createDataFrame([(one, one) for one in "abcdbefg"], "key string, value string")
+    writer = frame.coalesce(1).write.format("kafka").option("topic", topic)
+    writer.option("kafka.bootstrap.servers", servers).save()
+    spark.sql(f"CREATE TABLE {table} (name STRING, text STRING, at TIMESTAMP) USING iceberg "
+              "TBLPROPERTIES ('format-version' = '3')")  # fmt: skip
+    app, arguments = folder / "equals.py", [servers, topic, table, str(folder / "equals")]
+    text = traced_apps.FIRSTS.replace('F.col("offset") * 10', 'F.col("partition")').replace(
+        'dropDuplicatesWithinWatermark(["name"])', "dropDuplicates()"
+    )
+    app.write_text(text)
+    capture = headwater.attach(spark, url=traced.server.url, spool_dir=str(folder / "spool"))
+    assert isinstance(capture, Capture)
+    try:
+        traced_apps.run_really(text, *arguments)
+    finally:
+        capture.detach()
+    told = Given(" ".join([str(app), *arguments]), time_zone="UTC")
+    found = _records(traced, table, "name = 'b'", told)
+    assert {one.offset for one in found.records} == {1}, found.reason
+    assert (found.exact, found.complete) == (False, True), found.reason
+
+
 def test_an_application_that_fails_or_writes_another_table_is_told(
     given: tuple[Traced, Path],
 ) -> None:

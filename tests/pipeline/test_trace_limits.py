@@ -293,6 +293,33 @@ def test_values_that_python_cannot_hold_are_shown_as_spark_prints_them(
     assert not found.exact or found.rows
 
 
+def test_days_before_the_gregorian_calendar_keep_their_dates(
+    traced: Traced, tmp_path: Path
+) -> None:
+    """A day of the other calendar is another row here: 10 days off in 1500, 2 in year 1."""
+    spark, table, copy = traced.spark, "traced.default.old", "traced.default.old_copy"
+    days = [f"{year}-{day}" for year in ("0002", "1500", "1582") for day in (
+        "01-01", "01-03", "01-05", "06-15", "06-25", "10-04", "10-10", "10-15")]  # fmt: skip
+    values = ", ".join(
+        f"({n}, DATE'{day}', TIMESTAMP'{day} 12:00:00.5Z', TIMESTAMP_NTZ'{day} 12:00:00.5')"
+        for n, day in enumerate(days)
+    )
+    spark.sql(f"CREATE TABLE {table} (id INT, d DATE, at TIMESTAMP, n TIMESTAMP_NTZ) {V3}")
+    spark.sql(
+        f"CREATE TABLE {copy} (d DATE, at TIMESTAMP, n TIMESTAMP_NTZ, s STRUCT<a: TIMESTAMP>) {V3}"
+    )
+    statement = f"INSERT INTO {copy} SELECT d, at, n, named_struct('a', at) FROM {table}"
+    with _captured(traced, tmp_path) as capture, capture.part("old") as session:
+        session.sql(f"INSERT INTO {table} VALUES {values}")
+        session.sql(statement)
+    given = Given(sql=statement, time_zone="UTC")
+    for number, day in enumerate(days):
+        story = why(spark, traced.client, copy, f"d = DATE'{day}'", 1, traced.settings, given)
+        found = story.rows[0].records
+        assert found is not None
+        assert [row.values["id"] for row in found.rows] == [number], day
+
+
 def test_records_reach_rows_that_python_cannot_hold(traced: Traced, tmp_path: Path) -> None:
     table, topic = "traced.default.far", "far"
     _topic(traced, topic, [_HOUR] * 6)

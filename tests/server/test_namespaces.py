@@ -280,6 +280,13 @@ def test_a_limited_key_tells_no_snapshots_of_others(
     assert [team.ask("operator", "GET", path).json() for path in _TOLD_OF_TABLE] == before
     reached = "/api/v1/reached?topic=kafka://b/t&partition=0&firstOffset=500&lastOffset=505"
     assert "666" not in team.ask("operator", "GET", reached).text
+    shared = dataset("table", "prod")
+    assert team.send("operator", _of("lab", _writes("both", 51, [shared], "112"))) == 201
+    told = team.ask("operator", "GET", _TOLD_OF_TABLE[0]).json()
+    assert "112" in str(told)
+    assert team.send("team", _of("lab", _writes("both", 52, [], "9"))) == 201
+    assert team.send("team", _of("lab", _writes("both", 53, [dataset("far", "prod")]))) == 201
+    assert team.ask("operator", "GET", _TOLD_OF_TABLE[0]).json() == told
     own = _of("lab", _writes("good", 7, [mine], "777"))
     assert team.send("team", own) == 201
     assert "777" in team.ask("team", "GET", f"{N}/lab/datasets/made/snapshots").text

@@ -24,6 +24,8 @@ _CONF = {
     "spark.driver.memory": "1g",
     # Each broadcast of a plan that is kept holds a page: by default, 10 MB of this heap.
     "spark.buffer.pageSize": "1m",
+    # Days before 1582 keep their dates.
+    "spark.sql.datetime.java8API.enabled": "true",
     # A JVM that answers one question compiles quickly instead of well: a third less time.
     "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }

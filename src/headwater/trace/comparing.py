@@ -1,6 +1,8 @@
 """How values of rows are compared: by columns that have any name, without a change of a value."""
 
 from collections.abc import Collection
+from datetime import UTC, date, datetime
+from typing import Any
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -23,6 +25,26 @@ def quoted(name: str) -> str:
 def named(name: str) -> Column:
     """The column of a name, whatever characters it has."""
     return F.col(quoted(name))
+
+
+def literal(value: Any, kind: T.DataType | None = None) -> Column:
+    """A value of a row as a column.
+
+    Times are given as texts: PySpark hands them over by a calendar that had no Gregorian days
+    before 1582, as other days.
+    """
+    if isinstance(kind, T.StructType) and value is not None:
+        fields = (literal(value[f.name], f.dataType).alias(f.name) for f in kind.fields)
+        return F.struct(*fields).cast(kind)
+    if isinstance(kind, T.ArrayType) and value is not None:
+        return F.array(*(literal(one, kind.elementType) for one in value)).cast(kind)
+    if isinstance(value, datetime):
+        if isinstance(kind, T.TimestampNTZType):
+            return F.lit(value.isoformat(" ")).cast(kind)
+        return F.lit(value.astimezone(UTC).isoformat(" ")).cast(kind or T.TimestampType())
+    if isinstance(value, date):
+        return F.lit(value.isoformat()).cast(kind or T.DateType())
+    return F.lit(value) if kind is None else F.lit(value).cast(kind)
 
 
 def free_name(name: str, taken: Collection[str]) -> str:

@@ -8,7 +8,7 @@ turn: those without which the row is another are the ones that it was derived fr
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
@@ -19,7 +19,7 @@ from headwater.trace import catalyst
 from headwater.trace.catalyst import Plan
 from headwater.trace.collecting import NestedText, collected
 from headwater.trace.columns import as_leaf
-from headwater.trace.comparing import can_compare, named
+from headwater.trace.comparing import can_compare, literal, named
 
 MOST = 1_000  # rows of a source that are listed
 CHECKED = 64  # rows that are removed in turn
@@ -250,7 +250,7 @@ def _only(frame: DataFrame, ids: tuple[str, ...], rows: list[Row]) -> DataFrame:
 
 
 def _is_one(ids: tuple[str, ...], one: Row) -> Column:
-    same = (named(name).eqNullSafe(F.lit(one[name])) for name in ids)
+    same = (named(name).eqNullSafe(literal(one[name])) for name in ids)
     return reduce(lambda left, right: left & right, same)
 
 
@@ -265,17 +265,8 @@ def _equals(row: Row, columns: T.StructType, output: T.StructType) -> tuple[Colu
             is_loose = True
             continue
         column = named(known.name).cast(field.dataType)
-        conditions.append(column.eqNullSafe(_literal(value, field.dataType)))
+        conditions.append(column.eqNullSafe(literal(value, field.dataType)))
     return reduce(lambda left, right: left & right, conditions), is_loose
-
-
-def _literal(value: Any, kind: T.DataType) -> Column:
-    if isinstance(kind, T.StructType) and value is not None:
-        fields = (_literal(value[f.name], f.dataType).alias(f.name) for f in kind.fields)
-        return F.struct(*fields).cast(kind)
-    if isinstance(kind, T.ArrayType) and value is not None:
-        return F.array(*(_literal(one, kind.elementType) for one in value)).cast(kind)
-    return F.lit(value).cast(kind)
 
 
 _SIMPLE = frozenset({"Project", "Filter", "SubqueryAlias", "EventTimeWatermark", "LogicalRDD",

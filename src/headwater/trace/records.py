@@ -10,7 +10,7 @@ from pyspark.sql import types as T
 from headwater.errors import DryRunError, HeadwaterError
 from headwater.pipeline import sql
 from headwater.pipeline.settings import Settings
-from headwater.trace.comparing import can_compare, free_name, named, quoted
+from headwater.trace.comparing import can_compare, free_name, literal, named, quoted
 from headwater.trace.derivation import MOST, Derived
 from headwater.trace.failures import EVALUATION_ERRORS, not_evaluated
 from headwater.trace.given import PLACE, Evaluated, GivenPlan
@@ -22,6 +22,7 @@ from headwater.trace.session import JobSession
 from headwater.trace.shapes import Record, Records, SourceRow
 from headwater.trace.values import shown
 
+_MAY_COME_AGAIN = "a later record may be its duplicate, and would have given the same row"
 _OTHER_COLUMNS = "the table's columns have changed since the row was written"
 _OTHERS = "several jobs write the table ({}): the plan may be that of another one"
 _SEVERAL = "{} plans write the table, and {} of them may have given this row: one is followed"
@@ -55,8 +56,10 @@ class RecordFinder:
         self, table: IcebergTable, row: TracedRow, write: dict[str, Any], columns: T.StructType
     ) -> Records:
         assert self._given is not None  # noqa: S101 (asked with a plan only)
+        wide = dict[str, None]()  # why some sources are supersets
         if write.get("committed") and self._given.is_of_its_batch(table):
             write = {**write, "offsets": write["committed"]}
+            wide[_MAY_COME_AGAIN] = None
         elif write.get("stateful") and row.snapshot_id:
             bound = self._given.watermark_of(table, row.row)
             write = self._lineage.writes(table.node, row.snapshot_id, bound)[0]
@@ -66,7 +69,6 @@ class RecordFinder:
         doubts += self._other_applications(table)
         derived = over.derivation.of(row.row, columns)
         records, sources = list[Record](), list[SourceRow]()
-        wide = dict[str, None]()  # why some sources are supersets
         doubts += [*(f"rows of {name} are not followed" for name in over.missing), *over.doubts]
         for name, rows in derived.rows.items():
             if name not in over.tables:
@@ -217,7 +219,7 @@ def _giving(
 def group_of(plan: TablePlan, frame: DataFrame, row: Row) -> DataFrame:
     """The rows of a source that a job puts into the group of a row."""
     frame = stepped(plan, frame)
-    own = (key.eqNullSafe(F.lit(row[name])) for name, key in plan.keys().items())
+    own = (key.eqNullSafe(literal(row[name])) for name, key in plan.keys().items())
     return frame.where(reduce(lambda left, right: left & right, own))
 
 

@@ -17,7 +17,7 @@ from headwater.openlineage.names import DatasetName
 from headwater.pipeline import kafka
 from headwater.pipeline.settings import Settings
 from headwater.trace.collecting import NestedText, collected
-from headwater.trace.comparing import named
+from headwater.trace.comparing import literal, named
 from headwater.trace.failures import EVALUATION_ERRORS, not_evaluated
 from headwater.trace.iceberg import SEQUENCE, IcebergTable
 from headwater.trace.lineage import FailedRun, Lineage, Server, Writer
@@ -365,5 +365,5 @@ def _equals(row: Row) -> Column:
         for name, value in row.asDict().items()
         if not isinstance(value, Row | dict | list | NestedText)
     }
-    columns = (named(name).eqNullSafe(F.lit(value)) for name, value in values.items())
+    columns = (named(name).eqNullSafe(literal(value)) for name, value in values.items())
     return reduce(lambda left, right: left & right, columns, F.lit(True))

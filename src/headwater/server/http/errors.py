@@ -49,6 +49,7 @@ class BadParameters(HTTPException):
         super().__init__(detail="; ".join(errors), extra=list(errors))
 
 
+_MOST_ERRORS, _MOST_TOLD = 100, 1000  # messages of an answer, and characters of each
 _masker = Masker()
 
 
@@ -102,9 +103,20 @@ def _json(status: int, body: Any) -> Response[bytes]:
     return Response(_encode(body), status_code=status, media_type=MediaType.JSON)
 
 
-def _encode(body: Any) -> bytes:
-    """A body whose messages hold no secret: addresses of stores and clusters are in them."""
-    return msgspec.json.encode(_masker.value(body))
+def _encode(body: dict[str, Any]) -> bytes:
+    """A body whose messages hold no secret: addresses of stores and clusters are in them.
+
+    What a client sent is in them, too. They are searched in the event loop, and cut for that.
+    """
+    return msgspec.json.encode(_masker.value({key: _cut(told) for key, told in body.items()}))
+
+
+def _cut(told: Any) -> Any:
+    if isinstance(told, list):
+        return [_cut(one) for one in told[:_MOST_ERRORS]]
+    if isinstance(told, str) and len(told) > _MOST_TOLD:
+        return f"{told[:_MOST_TOLD]}…"
+    return told
 
 
 def on_http(_: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:

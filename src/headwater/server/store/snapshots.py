@@ -2,7 +2,7 @@
 
 A key with namespaces may name datasets of others as outputs, and say nothing about them. What a run
 tells of its snapshots is told of all its outputs. So with an output of others, reports of such a
-key tell of no snapshots, and those that it told of before are taken back.
+key tell of no snapshots, and those that such reports told of before are taken back.
 """
 
 from headwater.openlineage.events import Event
@@ -15,7 +15,7 @@ from headwater.server.store.tables import OUTPUT
 
 
 def record_snapshots(
-    commit: Commit, run: RunRow, event: Event, rows: list[tuple[str, int, int]]
+    commit: Commit, run: RunRow, event: Event, rows: list[tuple[str, int, int, bool]]
 ) -> None:
     """Note the snapshots that an event tells of, or that names more datasets than were known."""
     if event.runs_of is None or _covers_outputs(commit, event.runs_of, run):
@@ -23,7 +23,7 @@ def record_snapshots(
             commit.add("snapshot", *row)
     else:
         commit.flush()
-        commit.session.run("DELETE FROM snapshot WHERE run = ?", run.id)
+        commit.session.run("DELETE FROM snapshot WHERE run = ? AND limited", run.id)
 
 
 def _covers_outputs(commit: Commit, prefixes: tuple[str, ...], run: RunRow) -> bool:
