@@ -192,29 +192,58 @@ def test_a_part_of_a_state_has_no_version(spark: SparkSession, read: Read, table
     assert "version" not in found["facets"]
 
 
-@pytest.mark.parametrize("is_read_again", [False, True])
-def test_rows_that_are_cached_are_of_no_known_snapshot(
-    spark: SparkSession, captured: Receiver, tmp_path: Path, *, is_read_again: bool
+@pytest.mark.parametrize("then", ["nothing", "refresh", "expire", "expire and read"])
+def test_no_other_snapshot_is_told_than_the_one_that_was_read(
+    spark: SparkSession, captured: Receiver, tmp_path: Path, then: str
 ) -> None:
     """Spark may use the rows it has, or read the table again in another state than was analyzed."""
     spark.sql("CREATE TABLE ice.reads.cached AS SELECT 1 AS id")
     cached = spark.table("ice.reads.cached").where("id > 0").cache()
     try:
         cached.count()
+        early = spark.table("ice.reads.cached").where("id >= 0")
+        early.count()
         _append_behind_the_catalog(spark, "ice.reads.cached")
-        if is_read_again:
+        if then == "refresh":
             spark.sql("REFRESH TABLE ice.reads.cached")
+        if "expire" in then:
+            _expire(spark, "ice", "reads", "cached")
+        if "read" in then:
+            spark.sql("CREATE TABLE ice.reads.other AS SELECT * FROM ice.reads.cached").collect()
+            spark.sql("DROP TABLE ice.reads.other")
         plain = spark.table("ice.reads.cached").where("id >= 0")
-        places = [f"{tmp_path}/cached", f"{tmp_path}/plain"]
-        for frame, place in zip((cached, plain), places, strict=True):
+        places = [f"{tmp_path}/{name}" for name in ("cached", "early", "plain")]
+        for frame, place in zip((cached, early, plain), places, strict=True):
             frame.write.parquet(place)
         captured.wait_for(lambda _: all(runs([*captured.events], place) for place in places))
         ends = [runs([*captured.events], place)[0][-1] for place in places]
-        versions = ["version" in one["inputs"][0]["facets"] for one in ends]
-        assert versions == [False, True]
+        of_rows = _snapshots_by_rows(spark, "ice.reads.cached")
+        truth = [of_rows[spark.read.parquet(one).count()] for one in places]
+        facets = [one["inputs"][0]["facets"].get("version", {}) for one in ends]
+        told = [facet.get("datasetVersion") for facet in facets]
+        assert told[0] in (None, truth[0])
+        assert told[1] in (None, truth[1])
+        assert told[2] == truth[2]
     finally:
         cached.unpersist()
         spark.sql("DROP TABLE ice.reads.cached")
+
+
+def _snapshots_by_rows(spark: SparkSession, name: str) -> dict[int, str]:
+    rows = spark.table(f"{name}.snapshots").collect()
+    return {int(row["summary"]["total-records"]): str(row["snapshot_id"]) for row in rows}
+
+
+def _expire(spark: SparkSession, catalog: str, *name: str) -> None:
+    """Let the catalog load a table again, as it does after a while."""
+    jvm: Any = spark._jvm
+    gateway: Any = spark._sc._gateway
+    namespace = gateway.new_array(jvm.String, len(name) - 1)
+    for number, part in enumerate(name[:-1]):
+        namespace[number] = part
+    found = spark._jsparkSession.sessionState().catalogManager().catalog(catalog)
+    identifier = jvm.org.apache.spark.sql.connector.catalog.Identifier.of(namespace, name[-1])
+    found.invalidateTable(identifier)
 
 
 def _append_behind_the_catalog(spark: SparkSession, name: str) -> None:

@@ -189,9 +189,9 @@ def test_a_record_whose_duplicates_come_later_is_not_told_as_the_only_one(
     spark.sql(f"CREATE TABLE {table} (name STRING, text STRING, at TIMESTAMP) USING iceberg "
               "TBLPROPERTIES ('format-version' = '3')")  # fmt: skip
     app, arguments = folder / "equals.py", [servers, topic, table, str(folder / "equals")]
-    text = traced_apps.FIRSTS.replace('F.col("offset") * 10', 'F.col("partition")').replace(
-        'dropDuplicatesWithinWatermark(["name"])', "dropDuplicates()"
-    )
+    text = traced_apps.FIRSTS.replace(
+        'F.col("offset") * 10', 'F.col("partition") + 10_000'
+    ).replace('dropDuplicatesWithinWatermark(["name"])', "dropDuplicates()")
     app.write_text(text)
     capture = headwater.attach(spark, url=traced.server.url, spool_dir=str(folder / "spool"))
     assert isinstance(capture, Capture)

@@ -23,7 +23,7 @@ from headwater.capture.spark.jvm import Java, call, class_name
 from headwater.capture.spark.leaves import Leaves, VersionOf, ids_of
 from headwater.capture.spark.plans import PlanWriter
 from headwater.capture.spark.sinks import Sinks
-from headwater.capture.spark.versions import version_of
+from headwater.capture.spark.versions import scanned_snapshots, version_of
 
 # The queries whose micro-batch a session may read, by the ids of their output.
 HandingOver = Callable[[Java], Mapping[Ids, Described]]
@@ -80,7 +80,8 @@ class Extractor:
         Where rows are cached, they may be of an older state than the plan was analyzed with; or
         of a newer one, as Spark fills its cache anew when a table has changed.
         """
-        versions = partial(version_of, planned_at=planned_at(execution))
+        begun, scanned = planned_at(execution), scanned_snapshots(execution)
+        versions = partial(version_of, planned_at=begun, scanned=scanned)
         if call(session, "sharedState", "cacheManager", "isEmpty") is not False:
             return versions
         leaves = self._leaves.all(call(execution, "withCachedData"))

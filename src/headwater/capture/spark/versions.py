@@ -10,6 +10,8 @@ from headwater.capture.spark.jvm import Java, attempt, call, class_name, string_
 # Files whose modification is looked at: their listing comes over as one text.
 _MOST_FILES = 20_000
 _MODIFIED = re.compile(r"modification_time=(\d+)")
+_SCAN = "IcebergScan("
+_SCANNED = re.compile(r"IcebergScan\(table=[^\n]*?, snapshotId=(\d+),")
 _MOST_WRAPPERS = 3
 _MOST_SNAPSHOTS = 50  # that are made while a write is under way
 # Options of Iceberg that read what was added between two snapshots.
@@ -20,10 +22,13 @@ _STATE = frozenset({"snapshot-id", "as-of-timestamp", "branch", "tag"})
 _BY_SETTING = "write.wap.enabled"
 
 
-def version_of(leaf: Java, planned_at: int | None = None) -> Version | None:
+def version_of(
+    leaf: Java, planned_at: int | None = None, scanned: frozenset[str] = frozenset()
+) -> Version | None:
     """The version that a leaf of an analyzed plan reads; None where it is not known.
 
-    `planned_at` is when the plan was made to run, in milliseconds since 1970.
+    `planned_at` is when the plan was made to run, in milliseconds since 1970, and `scanned` the
+    Iceberg snapshots that it then read, as far as they are known.
     """
     relation = call(leaf, "relation")
     if class_name(leaf).startswith("LogicalRelation"):
@@ -32,7 +37,20 @@ def version_of(leaf: Java, planned_at: int | None = None) -> Version | None:
     if table is None:
         return None
     options = frozenset(string_map(call(relation or leaf, "options")))
-    return _of_iceberg(table, options, planned_at) or _of_files(call(table, "fileIndex"))
+    found = _of_iceberg(table, options, planned_at)
+    if found is not None and scanned and found.text not in scanned:
+        return PART
+    return found or _of_files(call(table, "fileIndex"))
+
+
+def scanned_snapshots(execution: Java) -> frozenset[str]:
+    """The Iceberg snapshots that an execution reads, where its plan shows that of every scan.
+
+    A table may have been loaded anew since the plan was analyzed.
+    """
+    text = str(call(execution, "executedPlan") or "")
+    found = _SCANNED.findall(text)
+    return frozenset(found) if len(found) == text.count(_SCAN) else frozenset()
 
 
 def _of_iceberg(table: Java, options: frozenset[str], planned_at: int | None) -> Version | None:
