@@ -26,10 +26,10 @@ SEQUENCE, _ROW_ID, _FILE = "_last_updated_sequence_number", "_row_id", "_file"
 _V3 = 3
 _EXPIRED = "the snapshot that wrote the row has expired"
 _REPLACED = (
-    "compaction wrote its file with snapshot {}: on format v2 it is not known which earlier "
+    "compaction wrote its file with snapshot {}: before format v3 it is not known which earlier "
     "snapshot wrote the row"
 )
-_COPIED = "format v2 does not tell rows that an overwrite wrote from those that it copied"
+_COPIED = "formats before v3 do not tell rows that an overwrite wrote from those that it copied"
 _EXPIRED_FILE = "the snapshot that wrote its file has expired: it may have copied the row"
 _UPGRADED = (
     "the row was written before the table had format v3, and its file has been replaced since: "

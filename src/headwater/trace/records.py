@@ -252,8 +252,9 @@ def _begins_anywhere(write: dict[str, Any]) -> bool:
 
 
 def sorted_records(records: list[Record]) -> list[Record]:
-    """Records in the order of their topics."""
-    return sorted(records, key=lambda one: (one.topic, one.partition, one.offset))
+    """Records in the order of their topics, each once: a plan may read a topic twice."""
+    once = {(one.topic, one.partition, one.offset): one for one in records}
+    return sorted(once.values(), key=lambda one: (one.topic, one.partition, one.offset))
 
 
 def _grouped(

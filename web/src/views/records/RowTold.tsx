@@ -51,7 +51,7 @@ export function RowChapter({ row, table }: { row: RowAnswer; table: string }) {
       <small>
         {row.snapshot ? `written by snapshot ${row.snapshot.id}` : "written by an unknown snapshot"}
         {": "}
-        <strong>{row.exact ? "exact" : "superset"}</strong>
+        <strong>{row.exact ? "exact" : row.snapshot ? "superset" : "not known"}</strong>
         {row.reason && `, ${row.reason}`}
       </small>
       <dl className="facts">

@@ -10,7 +10,10 @@ const answer = {
     {
       values: { total: 7 },
       writes: [{ name: "daily", output: { name: "stats" } }],
-      records: { records: [record(1)], rows: [{ values: {}, records: [record(2)] }] },
+      records: {
+        records: [record(1)],
+        rows: [record(2), record(1)].map((one) => ({ values: {}, records: [one] })),
+      },
     },
   ],
 };

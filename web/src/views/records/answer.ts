@@ -67,7 +67,11 @@ export const gradeOf = ({ exact, complete }: Pick<Records, "exact" | "complete">
   exact ? "exact" : complete ? "superset" : "incomplete";
 
 /** The records of a row, those of the rows that it was computed from included. */
-export const recordsOf = ({ records }: RowAnswer): Record[] => [
-  ...(records?.records ?? []),
-  ...(records?.rows ?? []).flatMap((row) => row.records),
-];
+export function recordsOf({ records }: RowAnswer): Record[] {
+  const found = [
+    ...(records?.records ?? []),
+    ...(records?.rows ?? []).flatMap((row) => row.records),
+  ];
+  const byPlace = found.map((one) => [`${one.topic}/${one.partition}@${one.offset}`, one] as const);
+  return [...new Map(byPlace).values()];
+}
