@@ -40,7 +40,7 @@ def parse_moment(text: str) -> Moment:
     if moment is None:
         moment = _parse_any(text)
     if not _FIRST <= moment <= _LAST:
-        raise ValueError(f"{text[:64]!r} is outside the years 1 to 9999")
+        raise ValueError(f"{text[:64]!r} is not between 0001-01-01 and 9999-12-31")
     return Moment(moment)
 
 

@@ -62,16 +62,16 @@ def parse_aliases(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def parse_span(text: str) -> float:
-    """Read a length of time, such as 90d, 12h or 30m, as seconds; 0 is for ever.
+    """Read a length of time, such as 90d, 12h or 30m, as seconds; without a unit it is in seconds.
 
     Raises: UsageError, when it is none.
     """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", text.strip().lower())
-    if match is None and text.strip() in ("0", ""):
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw]?)", text.strip().lower())
+    if not text.strip():
         return 0.0
     if match is None:
         raise UsageError(f"{text!r} is not a duration", hint="Write it as 90d, 12h or 30m")
-    return float(match[1]) * _UNITS[match[2]]
+    return float(match[1]) * _UNITS[match[2] or "s"]
 
 
 def parse_switch(text: str) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 from py4j.protocol import Py4JNetworkError
 
+from headwater.errors import HeadwaterError
 from headwater.pipeline.batches import BatchTask
 from headwater.pipeline.config import Kind, parse
 from headwater.pipeline.files import Files
@@ -186,7 +187,8 @@ class ConnectorRunner(threading.Thread):
             context.spark.sparkContext.setLocalProperty(pool, self.connector)
             tasks = make_tasks(config, context, checkpoint_of, positions_of, self.journal)
         except Exception as error:  # a connector that cannot be planned is its own affair
-            _log.exception("%s cannot start", wanted.name)
+            is_known = isinstance(error, HeadwaterError)
+            _log.error("%s cannot start: %s", wanted.name, error, exc_info=not is_known)
             self._fault = self._safe(describe(error))
             self.journal.error(self._fault)
             return

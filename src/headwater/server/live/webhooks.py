@@ -65,6 +65,8 @@ class Webhooks:
                     await asyncio.sleep(_EVERY)
                     try:
                         await self.start_due(client)
+                    except self._store.database.errors as error:
+                        _log.warning("webhooks are not called: the store says %s", error)
                     except Exception:
                         _log.exception("webhooks could not be called")
             finally:
