@@ -116,6 +116,75 @@ def test_names_of_other_things(key: str) -> None:
         ({"schema": {"password": "x"}}, {"schema": {"password": MASK}}),
         ({"columnLineage": {"fields": {"a": {"description": "aes_encrypt(a, 'k1')"}}}},
          {"columnLineage": {"fields": {"a": {"description": f"aes_encrypt(a, '{MASK}')"}}}}),
+        # What describes a column is kept, whatever its name; what lies in its place is not.
+        ({"schema": {"password": ["x"]}}, {"schema": {"password": [MASK]}}),
+        ({"schema": {"password": {"x": "y"}}}, {"schema": {"password": {"x": MASK}}}),
+        ({"schema": {"a": [{"b": {"credentials": {"user": "u", "c": ["x", 5]}}}]}},
+         {"schema": {"a": [{"b": {"credentials": {"user": MASK, "c": [MASK, MASK]}}}]}}),
+        ({"lineage": {"fields": {"token": ["x", ["y"]]}}},
+         {"lineage": {"fields": {"token": [MASK, [MASK]]}}}),
+        ({"schema": {"password": {"type": "string", "default": "x", "nullable": True}}},
+         {"schema": {"password": {"type": "string", "default": MASK, "nullable": True}}}),
+        ({"schema": {"password": {"type": "int", "value": 4711}}},
+         {"schema": {"password": {"type": "int", "value": MASK}}}),
+        ({"schema": {"fields": {"credentials": {"fields": {"password": "x"}}}}},
+         {"schema": {"fields": {"credentials": {"fields": {"password": MASK}}}}}),
+        ({"dataQualityMetrics": {"columnMetrics": {"password": {
+            "nullCount": 3, "min": "hunter2", "max": 9, "quantiles": {"0.5": "x"}}}}},
+         {"dataQualityMetrics": {"columnMetrics": {"password": {
+             "nullCount": 3, "min": MASK, "max": 9, "quantiles": {"0.5": MASK}}}}}),
+        *((kept, kept) for kept in (
+            {"schema": {"password": "varchar(20)"}},
+            {"schema": {"password": ["null", "string"]}},
+            {"schema": {"password": [{"type": "string"}, {"type": "null"}]}},
+            {"schema": {"type": "object", "required": ["password"], "properties": {
+                "password": {"type": "string", "description": "of the user", "maxLength": 20},
+                "credentials": {"type": "object", "properties": {
+                    "token": {"type": ["string", "null"], "format": "uuid"}}}}}},
+            {"schema": {"fields": [{"name": "credentials", "type": "struct", "fields": [
+                {"name": "password", "type": "string", "description": "hashed"}]}]}},
+            {"columnLineage": {"fields": {"password": {
+                "inputFields": [{"namespace": "n", "name": "t", "field": "password",
+                                 "transformations": [{"type": "DIRECT", "subtype": "IDENTITY",
+                                                      "description": "a", "masking": False}]}],
+                "transformationDescription": "as it is", "transformationType": "IDENTITY"}}}},
+            {"lineage": {"fields": {"token": {"inputs": [
+                {"type": "DATASET", "namespace": "n", "name": "t", "field": "token"}]}}}},
+            {"dataQualityMetrics": {"columnMetrics": {"password": {
+                "nullCount": 3, "distinctCount": 5, "entropy": 1.5, "min": 1}}}},
+            {"columns": {"password": "varchar(20)", "token": "array<string>", "id": "bigint"}},
+            [["password", "varchar"], ["id", "int"]],
+            [["password", "varchar(20)"]],
+            [["token", "StringType()"], ["secret", "timestamp with time zone"]],
+            {"max_token": 4096, "password_length": 12, "passwordMaxAgeDays": 90},
+        )),
+        ([["password", "string"], ["user", "bob"]], [["password", MASK], ["user", "bob"]]),
+        ([["password", "hunter2"], ["token", "int"]], [["password", MASK], ["token", MASK]]),
+        ({"password": "string", "user": "bob"}, {"password": MASK, "user": "bob"}),
+        ({"password": "string"}, {"password": MASK}),
+        ({"api_key": 123456, "DB_PASS": 1, "db_pass": "1234"},
+         {"api_key": MASK, "DB_PASS": MASK, "db_pass": MASK}),
+        ({"url": "postgres://bob:4711@h/d"}, {"url": f"postgres://{MASK}@h/d"}),
+        # A private key as a list of its lines.
+        (["a b", "-----BEGIN RSA PRIVATE KEY-----", "Proc-Type: 4,ENCRYPTED", "", "MIIEow==",
+          "-----END RSA PRIVATE KEY-----", "and more"], ["a b", *[MASK] * 5, "and more"]),
+        (["-----BEGIN PRIVATE KEY-----\n", "MIIEow\n", "c29tZQ==\n", "the end", "MIIEow"],
+         [*[MASK] * 3, "the end", "MIIEow"]),
+        ({"key": ["---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----", 'Comment: "x"', "P2/56wAA",
+                  "---- END SSH2 ENCRYPTED PRIVATE KEY ----"], "next": "MIIEow"},
+         {"key": [MASK] * 4, "next": "MIIEow"}),
+        (["PuTTY-User-Key-File-2: ssh-rsa", "Public-Lines: 1", "AAAAB3Nz", "Private-Lines: 1",
+          "AAABAQCk", "Private-MAC: 0a1b2c", "a"],
+         ["PuTTY-User-Key-File-2: ssh-rsa", "Public-Lines: 1", "AAAAB3Nz", *[MASK] * 3, "a"]),
+        *((kept, kept) for kept in (
+            ["-----BEGIN CERTIFICATE-----", "MIIEow", "-----END CERTIFICATE-----"],
+            ["-----BEGIN PUBLIC KEY-----", "MIIEow", "-----END PUBLIC KEY-----"],
+            ["a private key", "MIIEow"],
+        )),
+        (["-----BEGIN PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----", "MIIEow"],
+         [MASK, "MIIEow"]),
+        ({"text": '["-----BEGIN PRIVATE KEY-----", "MIIEow", "-----END PRIVATE KEY-----"]'},
+         {"text": json.dumps([MASK] * 3)}),
         (["--password", "x y"], ["--password", MASK]),
         (["run", "--token", "x", "--conf", "a b"], ["run", "--token", MASK, "--conf", "a b"]),
         (["--password", "--verbose"], ["--password", "--verbose"]),
@@ -256,7 +325,10 @@ _HOSTILE = [
     "- passwords:\n", "passwords: [a, ", "if token: x = ", "if if token: x",
     "password = coalesce('",
     "token = x or ", "https://a.b", "https://aB.cD@", "col('token') = ", "token = {a b",
-    "token: T = ",
+    "token: T = ", "glrt-", "xapp-1-", "1//0", "hvb.", "dp.pt.", "whsec_", ".atlasv1.", "glpat-a.",
+    "---- BEGIN SSH2 PRIVATE KEY ----", "---- BEGIN ", "Private-Lines: 1", "://a:1@", "://a:1,",
+    "://1.1.1.1:1@", "password=1 ", "comment on column password is '", "comment on ", "pass=1 ",
+    "[('password', 'string'), ", "('token', 'a<", "security label on column token is 'x' ",
 ]  # fmt: skip
 
 

@@ -8,6 +8,10 @@ Noted = Callable[[str], object]
 
 _URL = re.compile(r"://([^\s\"'<>`]+)")
 _PORT = re.compile(r"\d{1,5}(?:[/?#;,]|$)")
+# Digits before an @ are a password, unless more follows them or they belong to an IP address.
+_PORT_AND_MORE = re.compile(r"\d{1,5}[;,]")
+_PORT_OF_IP = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}:\d{1,5}")
+_DIGEST = re.compile(r"@sha\d{3}:")  # of an image, behind its tag
 _AUTHORITY_END = re.compile(r"[/?#]")
 _PARTS = re.compile(r"(://)")
 # What stands before the @ of these is a container, not a user.
@@ -19,8 +23,8 @@ _PLAIN_USER = re.compile(
     rf"{_WORD}(?:(?:[._+-]|%40|@){_WORD}|[A-Z][a-z]{{1,14}}){{0,5}}[-_]?\d{{0,4}}"
 )
 _TOKEN_PREFIX = re.compile(
-    r"gh[pousr]_|github_pat_|gl[a-z]{2,5}-|xox[a-z]-|[sr]k[-_]|hf_|dckr_pat_|npm_|pypi-|hw_|hvs\.|"
-    r"dapi\d|A[KS]IA|eyJ|AT[BC]"
+    r"gh[pousr]_|github_pat_|gl[a-z]{2,6}-|xox[a-z]-|xapp-|[sr]k[-_]|hf_|dckr_pat_|npm_|pypi-|hw_|hv[sbr]\.|"
+    r"dapi\d|A[KS]IA|eyJ|AT[ABC]|GOCSPX-|whsec_|do[opr]_v1_|shp[a-z]{2}_"
 )
 _LONGEST_USER, _SHORTEST_WEB_TOKEN = 64, 8
 _TOKEN_USER = re.compile(r"(?=.*\d)\S{12,}|\S{20,}")
@@ -86,10 +90,17 @@ def _authority(part: str, scheme: str, noted: Noted) -> str:
     user, colon, password = part[:at].partition(":")
     if not colon and not _is_token(user, scheme):
         return part
-    if user == MASK or not (user or password) or _PORT.match(password):
-        return part  # a port, and an @ further on
+    if user == MASK or not (user or password) or _is_port(part, at, password):
+        return part
     noted("address")
     return f"{MASK}{part[at:]}"
+
+
+def _is_port(part: str, at: int, password: str) -> bool:
+    """Whether a port or a tag stands before an @, not a password."""
+    if _PORT_AND_MORE.match(password) or _DIGEST.match(part, at):
+        return True
+    return _PORT_OF_IP.fullmatch(part, 0, at) is not None
 
 
 def _is_token(user: str, scheme: str) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from headwater.openlineage.masking.addresses import Noted
 from headwater.openlineage.masking.commands import mask_commands
 from headwater.openlineage.masking.connections import find_braced
+from headwater.openlineage.masking.counts import is_count, is_measure
 from headwater.openlineage.masking.cuts import Cuts
 from headwater.openlineage.masking.declarations import (
     is_arrow_body,
@@ -26,13 +27,12 @@ from headwater.openlineage.masking.expressions import (
     is_path,
     is_prose,
     is_same_variable,
-    is_small_number,
 )
 from headwater.openlineage.masking.pairs import mask_pairs
 from headwater.openlineage.masking.places import NAMED, Place, find_place
 from headwater.openlineage.masking.prose import is_secret_word, mask_told
 from headwater.openlineage.masking.quotes import Quotes, find_joined, is_concatenation
-from headwater.openlineage.masking.statements import mask_statements
+from headwater.openlineage.masking.statements import is_comment, mask_statements
 from headwater.openlineage.masking.values import (
     Value,
     after_tags,
@@ -49,7 +49,7 @@ Sensitive = Callable[[str], bool]
 _COMMENT = re.compile(r"/\*|--")
 _SIGN = re.compile(r"[=:\"'<(%$]")
 _QUOTES = frozenset("\"'`")
-_SHORTEST_ITEM = 6
+_SHORTEST_ITEM, _SHORTEST_NUMBER = 6, 4
 _FIRST_ITEMS = 20  # of a list, by which it is told whether they are secrets
 # The value of a percent-encoded assignment, by how often it was encoded: up to the next one.
 _ENCODED = tuple(
@@ -119,6 +119,8 @@ def _find_secret(text: str, place: Place, quotes: Quotes) -> Value | None:
     name, at = place.name.lower(), place.at
     if place.made == "(" and (_READER.search(name) or not _SETTER.search(name)):
         return None
+    if place.made.lower() == "is" and is_comment(text, place.name_at):
+        return None
     if place.is_tested and not _WRAPPED.search(text[max(0, place.name_at - 40) : place.name_at]):
         return None
     if name == "token" and _PARSED.search(text[max(0, place.name_at - 20) : place.name_at]):
@@ -159,7 +161,8 @@ def _find_value(text: str, place: Place) -> Value | None:
         return Value(at, encoded.end(), False) if encoded is not None else None
     items = find_items(text, at, _FIRST_ITEMS) if sign in (":", "=") else None
     if items is not None:
-        has_secrets = any(map(_is_item, text[items.start : items.end].split()))
+        words = text[items.start : items.end].split()
+        has_secrets = any(_is_item(word, are_counts=is_measure(place.name)) for word in words)
         return find_items(text, at, len(text)) if has_secrets else None
     value = find_value(text, at)
     return None if value is not None and sign == ":" and is_path(text, value) else value
@@ -185,8 +188,7 @@ def _is_no_secret(text: str, place: Place) -> bool:
     name, name_at, at, sign = place.name.lower(), place.name_at, place.at, place.sign
     if is_code(text, name_at, at) or is_same_variable(text, name, name_at, at):
         return True
-    counts = "tokens" in name or name.endswith(("key", "pass", "_id"))
-    if counts and is_small_number(text, at):
+    if is_count(text, place.name, name_at, at):
         return True
     if place.name == "PWD" and text.startswith("/", at):
         return True
@@ -222,7 +224,9 @@ def _with_scheme(text: str, value: Value) -> Value:
     return Value(scheme.end(), rest.end, False) if rest is not None else value
 
 
-def _is_item(word: str) -> bool:
+def _is_item(word: str, *, are_counts: bool) -> bool:
     """Whether an item of a list is a secret, not the name of one."""
     word = word.strip("[],-")
+    if word.isdigit():
+        return len(word) >= _SHORTEST_NUMBER and not are_counts
     return len(word) > 1 and (word[0] in _QUOTES or is_secret_word(word, _SHORTEST_ITEM))

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 
 from headwater.openlineage.masking.addresses import MASK, Noted
+from headwater.openlineage.masking.counts import is_count
 from headwater.openlineage.masking.cuts import Cuts
 from headwater.openlineage.masking.expressions import is_code, is_prose
 from headwater.openlineage.masking.values import find_value, is_empty
@@ -55,7 +56,8 @@ def _mask_flags(text: str, sensitive: Sensitive, noted: Noted) -> str:
         at = found.end()
         if at < cuts.done or not sensitive(found[1]) or is_code(text, at, at) or is_prose(text, at):
             continue
-        cuts.mask(find_value(text, at))
+        if not is_count(text, found[1], found.start(), at):
+            cuts.mask(find_value(text, at))
     return cuts.result()
 
 

@@ -22,7 +22,7 @@ _PARAMETERS = re.compile(r"[\w\s,.|?&<>\[\]():=\"'*+-]{0,300}")
 _SIZE = re.compile(r"\(\s?\d{1,5}\s?(?:,\s?\d{1,5}\s?)?\)")
 _MORE = re.compile(r"[\"']?(?:\[\]){0,3}\??(?:\s?(?:[|&]|with\b)\s?(?=[\"'A-Za-z]))?")
 _DEFAULT = re.compile(r"\s{1,5}=\s{1,20}(?=\S)|=(?=[\"'])")
-_TYPES = NOTHING | frozenset({
+TYPES = NOTHING | frozenset({
     "list", "dict", "set", "tuple", "seq", "option", "either", "vector", "iterable", "iterator",
     "callable", "union", "literal", "final", "classvar", "annotated", "sequence", "mapping", "type",
     "row", "column", "dataframe", "dataset", "series", "rdd", "broadcast", "structtype",
@@ -119,7 +119,7 @@ def is_declaration(text: str, name: str, name_at: int, at: int) -> bool:
     if annotation is None or not _BEHIND_TYPE.match(text, annotation.end):
         return False
     last = annotation.name.rpartition(".")[2]
-    if last.lower() in _TYPES or annotation.has_parameters:
+    if last.lower() in TYPES or annotation.has_parameters:
         return True
     is_named_alike = last[:1].isupper() and last.lower() == name.lower()
     if is_named_alike or (_CAMEL.match(last) and is_sensitive(last)):
@@ -158,7 +158,7 @@ def _parameters_end(text: str, at: int, name: str) -> int:
     if size is not None:
         return size.end()
     opening = text[at : at + 1]
-    is_known = name.rpartition(".")[2].lower() in _TYPES
+    is_known = name.rpartition(".")[2].lower() in TYPES
     if opening == "[":
         is_type = is_known or name.rpartition(".")[2][:1].isupper()
     else:

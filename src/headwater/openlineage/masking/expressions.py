@@ -9,7 +9,6 @@ from headwater.openlineage.masking.addresses import MASK
 from headwater.openlineage.masking.keys import is_sensitive
 from headwater.openlineage.masking.values import PLACEHOLDER, WORD, Value
 
-_SMALL_NUMBER = re.compile(r"\d{1,6}(?:\.\d{1,6})?(?![\w.-])")
 _BOUND = re.compile(r"[:@]([A-Za-z_]\w{0,63})(?!\w)")
 NOTHING = frozenset({
     "none", "null", "nil", "undefined", "true", "false", "yes", "no", "required", "optional",
@@ -83,11 +82,6 @@ def is_code(text: str, name_at: int, at: int) -> bool:
 def is_prose(text: str, at: int) -> bool:
     """Whether the first of several words begins at a place."""
     return _PROSE.match(text, at) is not None
-
-
-def is_small_number(text: str, at: int) -> bool:
-    """Whether a number begins at a place that is too short for a key."""
-    return _SMALL_NUMBER.match(text, at) is not None
 
 
 def is_same_variable(text: str, name: str, name_at: int, at: int) -> bool:

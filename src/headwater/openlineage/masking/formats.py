@@ -1,52 +1,16 @@
-"""Recognises secrets by their own form: key blocks, tokens of known services, headers."""
+"""Masks headers, cookies and signatures of addresses, which are secrets by their own form."""
 
 import base64
 import binascii
 import re
-from typing import NamedTuple
 
 from headwater.openlineage.masking.addresses import MASK, Noted
+from headwater.openlineage.masking.alternatives import join_words
+from headwater.openlineage.masking.blocks import BLOCK_HINTS, mask_blocks
+from headwater.openlineage.masking.tokens import EXACT_HINTS, mask_tokens
 
+__all__ = ["EXACT_HINTS", "RENEWED", "SIGNATURES", "mask_formats"]
 
-class Format(NamedTuple):
-    """A form of secret: the text must hold one of `hints` (in lower case) for it to be tried."""
-
-    hints: tuple[str, ...]
-    pattern: re.Pattern[str]
-
-
-_BLOCK = re.compile(
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----"
-    r".*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----|\Z)",
-    re.DOTALL,
-)
-_TOKENS = (
-    # Letters and digits only where that is exact; case counts.
-    (("AKIA", "ASIA"), r"\bA(?:KIA|SIA)[0-9A-Z]{16}\b"),
-    (("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"\bgh[pousr]_[A-Za-z0-9]{20,}+"),
-    (("github_pat_",), r"\bgithub_pat_\w{20,}+"),
-    (("glpat-",), r"(?<![\w-])glpat-[\w-]{16,}+"),
-    (("xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-"), r"(?<![\w-])xox[abprs]-[\w-]{10,}+"),
-    (("sk_live_", "rk_live_", "sk_test_"), r"\b[sr]k_(?:live|test)_\w{10,}+"),
-    (("sk-",), r"(?<![\w-])sk-(?:[a-z0-9]{2,8}-){0,2}[A-Za-z0-9_]{20,}[\w-]*+"),
-    (("hf_",), r"\bhf_[A-Za-z0-9]{30,}+"),
-    (("dckr_pat_",), r"\bdckr_pat_[\w-]{20,}+"),
-    (("AIza",), r"(?<![\w-])AIza[\w-]{35}"),
-    (("ya29.",), r"(?<![\w-])ya29\.[\w-]{20,}+"),
-    (("eyJ",), r"(?<![\w-])eyJ[\w-]{8,}+\.[\w-]{8,}+(?:\.[\w-]*+)?"),
-    (("dapi",), r"\bdapi[0-9a-f]{32}(?:-\d)?\b"),
-    (("hvs.",), r"(?<![\w-])hvs\.[\w-]{20,}+"),
-    (("npm_",), r"\bnpm_[A-Za-z0-9]{36}\b"),
-    (("pypi-",), r"(?<![\w-])pypi-[\w-]{50,}+"),
-    (("SG.",), r"(?<![\w-])SG\.[\w-]{16,}+\.[\w-]{16,}+"),
-    (("hw_",), r"(?<![\w-])hw_[\w-]{43}\b"),
-    (("hooks.slack.com",), r"(?<=hooks\.slack\.com/services/)[\w/]{8,}+"),
-)
-FORMATS = tuple(
-    Format(tuple(hint.lower() for hint in hints), re.compile(pattern)) for hints, pattern in _TOKENS
-)
-# As they stand in a token: `asia` in a text is a continent.
-EXACT_HINTS = tuple(hint for hints, _ in _TOKENS for hint in hints)
 _SCHEME = re.compile(
     r"\b(bearer|basic)(\s{1,5}|%20)([A-Za-z0-9._~+/=-]{6,}+)", re.IGNORECASE | re.ASCII
 )
@@ -69,34 +33,31 @@ _SIGNED = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _COOKIE = re.compile(r"(?i:\b((?:set-)?cookie\\{0,7}[\"']?\s{0,5}:\s{0,5}))([^\"'\r\n]++)")
-_HINT = re.compile("|".join([
-    "private key", "bearer", "basic", "cookie", "sig=", "sig%3d", "signature=", "signature%3d",
-    "credential=", "credential%3d", "accessid=",
-    *(re.escape(hint) for form in FORMATS for hint in form.hints),
-]))  # fmt: skip
+_SIGNATURE_HINTS = (
+    "sig=", "sig%3d", "signature=", "signature%3d", "credential=", "credential%3d", "accessid=",
+)  # fmt: skip
+_HINT = re.compile(join_words(("bearer", "basic", "cookie", *_SIGNATURE_HINTS, *BLOCK_HINTS)))
 
 
 def mask_formats(text: str, noted: Noted) -> str:
     """A text without what is a secret by its form."""
     lowered = text.lower()
-    if not _HINT.search(lowered):
-        return text
-    if "private key" in lowered:
-        text = _BLOCK.sub(lambda _: _masked("key block", noted), text)
-    if "bearer" in lowered or "basic" in lowered:
+    if _HINT.search(lowered):
+        text = _mask_hinted(text, set(_HINT.findall(lowered)), noted)
+    return mask_tokens(text, noted)
+
+
+def _mask_hinted(text: str, found: set[str], noted: Noted) -> str:
+    """A text without the secrets whose hints were found in it."""
+    if not found.isdisjoint(BLOCK_HINTS):
+        text = mask_blocks(text, noted)
+    if not found.isdisjoint(("bearer", "basic")):
         text = _SCHEME.sub(lambda found: _credential(found, noted), text)
-    if "cookie" in lowered:
+    if "cookie" in found:
         text = _COOKIE.sub(lambda found: _kept(found, found[1], found[2], noted), text)
-    text = _SIGNED.sub(lambda found: _signed(found, noted), text)
-    for hints, pattern in FORMATS:
-        if any(hint in lowered for hint in hints):
-            text = pattern.sub(lambda _: _masked("format", noted), text)
+    if not found.isdisjoint(_SIGNATURE_HINTS):
+        text = _SIGNED.sub(lambda found: _signed(found, noted), text)
     return text
-
-
-def _masked(rule: str, noted: Noted) -> str:
-    noted(rule)
-    return MASK
 
 
 def _signed(found: re.Match[str], noted: Noted) -> str:

@@ -53,7 +53,10 @@ _COUNTED = re.compile(
     r"|(?:^|_)tokens_per_[a-z]+$"
 )
 _ADDRESS_OF = re.compile(r"webhook_?ur[il]s?$")
-_PASSES = re.compile(r"(?:first|second|last|single|multi|one|two|by|all|next)_pass$")
+_PASSES = re.compile(
+    r"(?:first|second|last|single|multi|one|two|by|all|next|forward|backward|render|low|high|band)"
+    r"_pass$"
+)
 _OWN_VALUES = re.compile(r"session_?id|(?:^|_)sig$")
 _LONGEST_CACHED = 200
 

@@ -12,10 +12,19 @@ from typing import Any
 
 from headwater.openlineage.masking.addresses import MASK, mask_addresses
 from headwater.openlineage.masking.assignments import mask_assignments
+from headwater.openlineage.masking.blocks import find_key_end
+from headwater.openlineage.masking.counts import is_measure
 from headwater.openlineage.masking.formats import RENEWED, SIGNATURES, mask_formats
 from headwater.openlineage.masking.hints import has_hint
 from headwater.openlineage.masking.keys import is_sensitive, is_sensitive_in_text
 from headwater.openlineage.masking.labels import mask_labelled
+from headwater.openlineage.masking.schemas import (
+    BY_COLUMN,
+    are_types,
+    is_description,
+    is_value,
+)
+from headwater.openlineage.masking.types import is_type
 from headwater.openlineage.masking.values import is_empty, is_reference
 
 MOST_PATHS = 50
@@ -29,10 +38,6 @@ _REMEMBERED, _REMEMBERED_LENGTH = 20_000, 200
 _NAMES = frozenset({
     "namespace", "name", "field", "_producer", "_schemaURL", "producer", "schemaURL", "runId",
     "eventTime",
-})  # fmt: skip
-# Facets whose keys are names of columns.
-_BY_COLUMN = frozenset({
-    "schema", "columnLineage", "lineage", "dataQualityMetrics", "dataQualityAssertions",
 })  # fmt: skip
 _LABELS = tuple(
     spelled
@@ -199,15 +204,22 @@ class Masker:
 
     def _list(self, values: list[Any], report: Report, by_column: bool) -> list[Any]:
         pairs = bool(values) and all(_is_pair(one) for one in values)
+        pairs = pairs and not are_types(one[1] for one in values)
+        key_end = 0  # of the lines of a private key
         if _is_command(values):
             values = self._command(values, report)
-        found = []
+        found: list[Any] = []
         for index, one in enumerate(values):
             report.enter(str(index))
-            if pairs and self.is_sensitive(one[0]):
+            if index < key_end:
+                found.append(MASK)
+            elif pairs and self.is_sensitive(one[0]):
                 found.append([one[0], self._secret(one[1], report)])
             else:
-                found.append(self._value(one, report, by_column))
+                clean = self._value(one, report, by_column)
+                if clean is not one and isinstance(one, str):
+                    key_end = find_key_end(values, index)
+                found.append(clean)
             report.leave()
         return found
 
@@ -227,7 +239,9 @@ class Masker:
         flag = _FLAG.fullmatch(option)
         return flag is not None and word[:1] != "-" and self._is_sensitive_in_text(flag[1])
 
-    def _object(self, values: dict[str, Any], report: Report, by_column: bool) -> dict[str, Any]:
+    def _object(
+        self, values: dict[str, Any], report: Report, by_column: bool, *, described: bool = False
+    ) -> dict[str, Any]:
         labelled = not _LABELLED.isdisjoint(values) and self._is_labelled(values)
         found: dict[str, Any] = {}
         is_counted = not _COUNTS.isdisjoint(values)
@@ -237,21 +251,41 @@ class Masker:
                 continue
             shown = key if _is_plain_key(key) else self.text(key, report)
             report.enter(shown)
-            if labelled and key in _LABELLED:
+            if (labelled and key in _LABELLED) or (described and is_value(key, value)):
                 found[shown] = self._secret(value, report)
             else:
-                found[shown] = self._entry(key, value, report, by_column)
+                found[shown] = self._entry(key, values, report, by_column)
             report.leave()
         return found
 
-    def _entry(self, key: str, value: Any, report: Report, by_column: bool) -> Any:
+    def _entry(self, key: str, values: dict[str, Any], report: Report, by_column: bool) -> Any:
+        value = values[key]
         if isinstance(value, str) and key in _NAMES:
             return self._name(value, report)
-        if key in _BY_COLUMN and isinstance(value, dict):
+        if key in BY_COLUMN and isinstance(value, dict):
             return self._value(value, report, True)
-        if self.is_sensitive(key) and not (by_column and isinstance(value, dict | list)):
-            return self._secret(value, report, plural=key.lower().endswith("tokens"))
-        return self._value(value, report, by_column)
+        if not self.is_sensitive(key):
+            return self._value(value, report, by_column)
+        if len(values) > 1 and are_types(values.values()):
+            return value
+        if by_column:
+            return self._column(value, report)
+        return self._secret(value, report, counted=is_measure(key))
+
+    def _column(self, value: Any, report: Report) -> Any:
+        """What stands under the name of a secret where keys are names of columns."""
+        if isinstance(value, str) and is_type(value):
+            return value
+        if report.depth < DEEPEST and is_description(value):
+            return self._object(value, report, True, described=True)
+        if report.depth >= DEEPEST or not isinstance(value, list):
+            return self._secret(value, report)
+        found = []
+        for index, one in enumerate(value):
+            report.enter(str(index))
+            found.append(self._column(one, report))
+            report.leave()
+        return found
 
     def _name(self, name: str, report: Report) -> str:
         """A name, which is masked alike in every event, so that lineage stays joined."""
@@ -272,25 +306,25 @@ class Masker:
         labels = (values.get(label) for label in _LABELS)
         return any(isinstance(label, str) and self.is_sensitive(label) for label in labels)
 
-    def _secret(self, value: Any, report: Report, *, plural: bool = False) -> Any:
+    def _secret(self, value: Any, report: Report, *, counted: bool = False) -> Any:
         """What stands under the name of a secret: every text and number in it."""
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, str) and (value == MASK or not value or is_reference(value)):
             return value
-        if plural and isinstance(value, int | float):
+        if counted and isinstance(value, int | float):
             return value  # a count
         if isinstance(value, dict | list) and report.depth < DEEPEST:
-            return self._secrets(value, report, plural)
+            return self._secrets(value, report, counted)
         report.note("key")
         return MASK
 
-    def _secrets(self, value: Any, report: Report, plural: bool) -> Any:
+    def _secrets(self, value: Any, report: Report, counted: bool) -> Any:
         places = value.items() if isinstance(value, dict) else enumerate(value)
         found = []
         for place, inner in places:
             report.enter(str(place))
-            found.append((place, self._secret(inner, report, plural=plural)))
+            found.append((place, self._secret(inner, report, counted=counted)))
             report.leave()
         return dict(found) if isinstance(value, dict) else [one for _, one in found]
 

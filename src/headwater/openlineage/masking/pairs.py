@@ -4,8 +4,10 @@ import re
 from collections.abc import Callable
 
 from headwater.openlineage.masking.addresses import Noted
+from headwater.openlineage.masking.counts import is_measure
 from headwater.openlineage.masking.cuts import Cuts
 from headwater.openlineage.masking.expressions import NOTHING
+from headwater.openlineage.masking.types import is_type
 from headwater.openlineage.masking.values import Value, find_quoted
 
 _PAIR = re.compile(
@@ -15,6 +17,11 @@ _PAIR = re.compile(
 )
 _BEFORE_PAIR = re.compile(r"([\w.]{1,60})\s{0,2}\Z|([\[(,])\s{0,20}\Z")
 _CLOSED = re.compile(r"\\{0,7}[\"']\s*+\)")
+_DIGITS = re.compile(r"\d{1,20}(?=\s*+\))")
+# Functions that set an option: what other functions put under a name may be a count.
+_OPTIONS = re.compile(
+    r"(?:^|\.)(?:option|config|property|setproperty|setconf|conf\.set|setstring|setenv|header)\s{0,2}\Z"
+)
 _SETTERS = frozenset({
     "set", "put", "option", "config", "conf", "setproperty", "setconf", "property", "header",
     "addheader", "setheader", "setifmissing", "setifunset", "setdefault", "sethadoopconf", "hset",
@@ -35,9 +42,20 @@ def mask_pairs(text: str, sensitive: Callable[[str], bool], noted: Noted) -> str
     for found in _PAIR.finditer(text):
         if found.start() >= cuts.done and sensitive(found[2].lstrip("-")):
             value = find_quoted(text, found.end())
-            if value is not None and _is_pair(text, found, value):
+            if value is None:
+                cuts.mask(_find_digits(text, found))
+            elif _is_pair(text, found, value):
                 cuts.mask(value)
     return cuts.result()
+
+
+def _find_digits(text: str, found: re.Match[str]) -> Value | None:
+    """The number that an option is set to: `option("password", 1234)`."""
+    digits = _DIGITS.match(text, found.end())
+    before = text[max(0, found.start() - 80) : found.start()].lower()
+    if digits is None or is_measure(found[2]) or not _OPTIONS.search(before):
+        return None
+    return Value(digits.start(), digits.end(), False)
 
 
 def _is_pair(text: str, found: re.Match[str], value: Value) -> bool:
@@ -51,7 +69,8 @@ def _sets(text: str, at: int, value: Value) -> bool:
     before = _BEFORE_PAIR.search(text[max(0, at - 80) : at])
     function = before[1].lower() if before and before[1] else None
     if function is None:
-        return before is not None and _CLOSED.match(text, value.end) is not None
+        is_pair = before is not None and _CLOSED.match(text, value.end) is not None
+        return is_pair and not is_type(text[value.start : value.end])
     last = function.rpartition(".")[2]
     if last == "add" and text[value.start : value.end].lower() in NOTHING:
         return False  # a field of a schema, and its type

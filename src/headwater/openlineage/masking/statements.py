@@ -35,6 +35,12 @@ _DEFAULT = re.compile(
     r"\s{0,3}(?:\(\s?(?:\d{1,5}|max)\s?(?:char|byte)?\s?\))?"
     r"\s{0,5}(?:not\snull\s)?(?:default\s{1,5}|:?=\s{0,5})(?=n?['\"]))"
 )
+# What stands before the name of a column, whose description follows behind `IS`.
+_COMMENTED = re.compile(
+    rf"(?i:\b(?:comment(?:{_SPACE}if{_SPACE}exists)?"
+    rf"|security{_SPACE}label(?:{_SPACE}for{_SPACE}\S{{1,64}})?){_SPACE}on{_SPACE}"
+    rf"(?:(?:materialized|foreign|external){_SPACE})?\w{{1,30}}{_SPACE})[\w$.`\"\[\]]{{0,200}}\Z"
+)
 
 
 def mask_statements(text: str, lowered: str, sensitive: Callable[[str], bool], noted: Noted) -> str:
@@ -53,6 +59,11 @@ def mask_statements(text: str, lowered: str, sensitive: Callable[[str], bool], n
         if hint in lowered:
             text = _mask_after(text, pattern, noted)
     return text
+
+
+def is_comment(text: str, name_at: int) -> bool:
+    """Whether a name is that of a column or table on which SQL comments: `COMMENT ON … IS 'x'`."""
+    return _COMMENTED.search(text[max(0, name_at - 300) : name_at]) is not None
 
 
 def _mask_after(text: str, pattern: re.Pattern[str], noted: Noted) -> str:
