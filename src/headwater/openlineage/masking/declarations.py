@@ -48,7 +48,7 @@ _DECLARED = re.compile(
 _MEMBER = re.compile(
     r"(?:\A|\n)[ \t]{0,40}"
     r"(?:export |data ){0,2}(?:class|interface|struct|trait|type)\s[^\n:]{1,100}"
-    r"[:{]\s{0,5}\n(?:[ \t]+[^\n]{0,200}\n|\s{0,5}\n){0,20}[ \t]+\Z"
+    r"[:{][ \t\r]{0,5}\n(?:[ \t]++[^\n]{0,200}\n|\r?\n){0,20}[ \t]+\Z"
 )
 _HEADER = re.compile(
     r"(?:(?:\A|[\n;])[ \t]{0,80}"
