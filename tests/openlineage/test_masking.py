@@ -6,6 +6,7 @@ import pkgutil
 import re
 import time
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from re import _constants, _parser
 from typing import Any
@@ -332,7 +333,15 @@ _HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("part", _HOSTILE)
+_SIGNS = (": ", "=", " = ", ":=", " -> ", " is ", "(", " ")
+_OPENINGS = (
+    "- ", "- a ", "- {{ ", "[", "[a, ", "{", "{{", "(", "'", '"', "`", "$$", "|\n ", ">\n ", "/*",
+    "--", "a,", "a|", "\\", "!!a ", "&a ", "f(", "${", "%(", "<", "*/", "a'.", "#",
+)  # fmt: skip
+_FOLLOWING = [f"token{sign}{opening}" for sign, opening in product(_SIGNS, _OPENINGS)]
+
+
+@pytest.mark.parametrize("part", [*_HOSTILE, *_FOLLOWING])
 def test_work_grows_with_the_length_of_a_text(part: str) -> None:
     """Of eight times the text, the work is some eight times; were it the square, it were 64."""
 

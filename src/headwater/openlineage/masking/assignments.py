@@ -162,8 +162,9 @@ def _find_value(text: str, place: Place) -> Value | None:
     items = find_items(text, at, _FIRST_ITEMS) if sign in (":", "=") else None
     if items is not None:
         words = text[items.start : items.end].split()
-        has_secrets = any(_is_item(word, are_counts=is_measure(place.name)) for word in words)
-        return find_items(text, at, len(text)) if has_secrets else None
+        are_counts = is_measure(place.name)
+        has_secrets = any(_is_item(word, are_counts=are_counts) for word in words)
+        return find_items(text, at) if has_secrets else None
     value = find_value(text, at)
     return None if value is not None and sign == ":" and is_path(text, value) else value
 

@@ -11,9 +11,9 @@ from headwater.openlineage.masking.values import find_value, is_empty
 
 Sensitive = Callable[[str], bool]
 
-_FLAG = re.compile(r"(?<![\w-])-{1,2}([A-Za-z][\w.-]*+)\s++(?=[^\s\"'-])")
+_FLAG = re.compile(r"(?<![0-9A-Za-z_\u00aa-\u052f-])-{1,2}([A-Za-z][\w.-]*+)\s++(?=[^\s\"'-])")
 _SPOKEN = re.compile(
-    r"(?i:\b(login\s{1,5}\S{1,100}\s{1,5}password\s{1,5}"
+    r"(?i:(?a:\b)(login\s{1,5}\S{1,100}\s{1,5}password\s{1,5}"
     r"|sshpass\s{1,5}-p\s{0,5}"
     r"|(?:mysql|mysqldump|mysqladmin|mariadb)\s(?:[^\s|;]{1,80}\s{1,3}){0,8}?-p"
     r"|(?:docker|podman|helm|az)\s(?:registry\s)?login\s(?:[^\s|;]{1,80}\s{1,3}){0,8}?-p\s{1,3}"

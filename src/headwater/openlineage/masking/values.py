@@ -33,8 +33,12 @@ PLACEHOLDER = re.compile(
     r"%[sdr]|\?|<[\w .:/-]{0,100}>|\[(?i:hidden|redacted|masked)\]|[*•…xX.\-]{3,200})"
     r"(?![\w@#!%+/=-])"
 )
-_FIELD = re.compile(r"[\"'`]\.(?![A-Za-z_]\w{0,60}\()")  # not the call of a method
+# Not the end of a sentence, nor a method of a text: `"a".getBytes`, `"a".strip()`.
+_FIELD = re.compile(
+    r"[\"`]\.(?=[\"`\w*])(?![A-Za-z_]\w{0,60}\(|(?:get|to|as)[A-Z]|(?:bytes|trim|strip)\b)"
+)
 _LINES = re.compile(r"-[ \t]+[^\n]*+")
+_FIRST_OF_LINE = re.compile(r"-[ \t]{1,20}[^\n]{0,100}+")
 _FLOW = re.compile(r"\[[^\[\]\n\"'{}]*+\]")
 _REFERENCE = re.compile(r"\$\{[A-Za-z][\w-]*:[^{}]+\}")
 
@@ -100,19 +104,23 @@ def find_scalar(text: str, at: int) -> Value | None:
     return Value(start, end, False) if start else None
 
 
-def find_items(text: str, at: int, most: int) -> Value | None:
-    """The first items of a list without quotes: YAML's lines with a dash, or all of `[a, b]`."""
+def find_items(text: str, at: int, most: int | None = None) -> Value | None:
+    """Items of a list without quotes: YAML's lines with a dash, or those of `[a, b]`.
+
+    With `most`, only the beginnings of so many lines.
+    """
     flow = _FLOW.match(text, at)
     if flow is not None and "," in flow[0]:
         return Value(at + 1, flow.end() - 1, False)
-    line = _LINES.match(text, at)
+    lines, most = (_LINES, len(text)) if most is None else (_FIRST_OF_LINE, most)
+    line = lines.match(text, at)
     if line is None:
         return None
     indent = text[text.rfind("\n", max(0, at - 80), at) + 1 : at]
     end = line.end()
     while most > 0 and not indent.strip() and text.startswith(f"\n{indent}-", end):
         most -= 1
-        line = _LINES.match(text, end + 1 + len(indent))
+        line = lines.match(text, end + 1 + len(indent))
         if line is None:
             break
         end = line.end()
