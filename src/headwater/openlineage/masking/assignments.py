@@ -123,6 +123,8 @@ def _find_secret(text: str, place: Place, quotes: Quotes) -> Value | None:
         return None
     if place.is_tested and not _WRAPPED.search(text[max(0, place.name_at - 40) : place.name_at]):
         return None
+    if name == "pass" and place.sign is None:
+        return None  # a verb: pass 'sort=False'
     if name == "token" and _PARSED.search(text[max(0, place.name_at - 20) : place.name_at]):
         return None
     if text[at : at + 1] in _QUOTES and quotes.closes(at):
