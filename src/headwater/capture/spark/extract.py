@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 
 import msgspec
 
@@ -80,8 +80,8 @@ class Extractor:
         Where rows are cached, they may be of an older state than the plan was analyzed with; or
         of a newer one, as Spark fills its cache anew when a table has changed.
         """
-        begun, scanned = planned_at(execution), scanned_snapshots(execution)
-        versions = partial(version_of, planned_at=begun, scanned=scanned)
+        scanned = cache(partial(scanned_snapshots, execution))
+        versions = partial(version_of, planned_at=planned_at(execution), scanned=scanned)
         if call(session, "sharedState", "cacheManager", "isEmpty") is not False:
             return versions
         leaves = self._leaves.all(call(execution, "withCachedData"))

@@ -1,6 +1,7 @@
 """Which state of its dataset a batch read is of: a snapshot, a version, the newest of its files."""
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from headwater.capture.datasets.naming import PART, Version
@@ -23,12 +24,12 @@ _BY_SETTING = "write.wap.enabled"
 
 
 def version_of(
-    leaf: Java, planned_at: int | None = None, scanned: frozenset[str] = frozenset()
+    leaf: Java, planned_at: int | None = None, scanned: Callable[[], frozenset[str]] = frozenset
 ) -> Version | None:
     """The version that a leaf of an analyzed plan reads; None where it is not known.
 
-    `planned_at` is when the plan was made to run, in milliseconds since 1970, and `scanned` the
-    Iceberg snapshots that it then read, as far as they are known.
+    `planned_at` is when the plan was made to run, in milliseconds since 1970, and `scanned` gives
+    the Iceberg snapshots that it then read, as far as they are known.
     """
     relation = call(leaf, "relation")
     if class_name(leaf).startswith("LogicalRelation"):
@@ -38,7 +39,7 @@ def version_of(
         return None
     options = frozenset(string_map(call(relation or leaf, "options")))
     found = _of_iceberg(table, options, planned_at)
-    if found is not None and scanned and found.text not in scanned:
+    if found is not None and (known := scanned()) and found.text not in known:
         return PART
     return found or _of_files(call(table, "fileIndex"))
 
