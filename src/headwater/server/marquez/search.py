@@ -47,9 +47,9 @@ def _result(found: _Found) -> SearchResult:
     kind, namespace, name, updated, field = found
     if field is not None:
         node = str(FieldName(namespace, name, field))
-    else:
-        node = str((DatasetName if kind == "DATASET" else JobName)(namespace, name))
-    return SearchResult(kind, name, moment(updated), namespace, node, field)
+        return SearchResult(kind, name, moment(updated), namespace, node, field)
+    of_kind = DatasetName if kind == "DATASET" else JobName
+    return SearchResult(kind, name, moment(updated), namespace, str(of_kind(namespace, name)))
 
 
 def _distance(text: str, name: str) -> int:
