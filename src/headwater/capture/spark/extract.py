@@ -2,12 +2,11 @@
 
 import json
 from collections.abc import Callable, Mapping
-from functools import cache, partial
 
 import msgspec
 
 from headwater.capture.datasets import naming
-from headwater.capture.datasets.naming import PART, Dataset
+from headwater.capture.datasets.naming import PART, Dataset, Version
 from headwater.capture.datasets.registries import Registries
 from headwater.capture.datasets.trimming import Trimmer, trim
 from headwater.capture.plan import PlanLineage, analyze
@@ -23,7 +22,7 @@ from headwater.capture.spark.jvm import Java, call, class_name
 from headwater.capture.spark.leaves import Leaves, VersionOf, ids_of
 from headwater.capture.spark.plans import PlanWriter
 from headwater.capture.spark.sinks import Sinks
-from headwater.capture.spark.versions import scanned_snapshots, version_of
+from headwater.capture.spark.versions import version_of
 
 # The queries whose micro-batch a session may read, by the ids of their output.
 HandingOver = Callable[[Java], Mapping[Ids, Described]]
@@ -67,26 +66,34 @@ class Extractor:
         if class_name(plan) == loads.COMMAND:
             return self._load(plan)
         self.settle()
-        versions = self._versions(session, execution)
+        versions = self._versions(execution)
         described = self._read(plan, self._handing_over(session), versions)
         lineage = described.lineage
         found = self._sinks.of_command(plan, lineage.texts("topic"))
         query = call(plan, "query") or call(plan, "target") or plan
         return msgspec.structs.replace(described, written=self._written(found, query, lineage))
 
-    def _versions(self, session: Java, execution: Java) -> VersionOf:
+    def _versions(self, execution: Java) -> VersionOf:
         """Tells which state of its dataset a leaf reads.
 
-        Where rows are cached, they may be of an older state than the plan was analyzed with; or
-        of a newer one, as Spark fills its cache anew when a table has changed.
+        Spark loads tables anew when a plan runs that was analyzed before. Where rows are cached,
+        it is not known of which state they are.
         """
-        scanned = cache(partial(scanned_snapshots, execution))
-        versions = partial(version_of, planned_at=planned_at(execution), scanned=scanned)
-        if call(session, "sharedState", "cacheManager", "isEmpty") is not False:
-            return versions
-        leaves = self._leaves.all(call(execution, "withCachedData"))
-        read = {ids_of(leaf) for leaf in leaves if class_name(leaf) != "InMemoryRelation"}
-        return lambda leaf: versions(leaf) if ids_of(leaf) in read else PART
+        planned = call(execution, "withCachedData")
+        if planned is None:
+            return version_of
+        begun = planned_at(execution)
+        leaves = {
+            ids_of(leaf): leaf
+            for leaf in self._leaves.all(planned)
+            if class_name(leaf) != "InMemoryRelation"
+        }
+
+        def version(leaf: Java) -> Version | None:
+            read = leaves.get(ids_of(leaf))
+            return PART if read is None else version_of(read, begun)
+
+        return version
 
     def settle(self) -> None:
         """Find out what is behind the rows that have left plans by now."""
@@ -115,7 +122,8 @@ class Extractor:
         return trim([naming.location(place)], self._trimmers)[0]
 
     def _resolve(self, rows: Rows) -> Described:
-        described = self._read(rows.plan, self._handing_over(rows.session), version_of)
+        versions = self._versions(rows.execution)
+        described = self._read(rows.plan, self._handing_over(rows.session), versions)
         return behind.reduced(described)
 
     def _read(

@@ -35,14 +35,15 @@ _TAG = "headwater.plans"  # in the `attrs` of a pandas frame, which its copies k
 class Rows:
     """Rows that left a plan of a session."""
 
-    def __init__(self, plan: Java, session: Java) -> None:
-        self.plan, self.session = plan, session
+    def __init__(self, execution: Java) -> None:
+        self.execution = execution
+        self.plan, self.session = execution.analyzed(), execution.sparkSession()
         self.described: Described | None = None
 
     @classmethod
     def of(cls, frame: Any) -> "Rows":
         """The rows of a frame."""
-        return cls(frame._jdf.queryExecution().analyzed(), frame._jdf.sparkSession())
+        return cls(frame._jdf.queryExecution())
 
 
 class Roots(NamedTuple):
@@ -136,7 +137,7 @@ class Handovers:
 
     def seen(self, execution: Java, rdd_id: int) -> None:
         """A checkpoint was seen in the JVM: its rows go on in an RDD."""
-        rows = Rows(execution.analyzed(), execution.sparkSession())
+        rows = Rows(execution)
         self._same.put(_key_of_rdd(rdd_id), self._add(rows))
 
     def as_rdd(self, frame: Any, rdd: Any) -> None:

@@ -1,7 +1,6 @@
 """Which state of its dataset a batch read is of: a snapshot, a version, the newest of its files."""
 
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 from headwater.capture.datasets.naming import PART, Version
@@ -11,8 +10,6 @@ from headwater.capture.spark.jvm import Java, attempt, call, class_name, string_
 # Files whose modification is looked at: their listing comes over as one text.
 _MOST_FILES = 20_000
 _MODIFIED = re.compile(r"modification_time=(\d+)")
-_SCAN = "IcebergScan("
-_SCANNED = re.compile(r"IcebergScan\(table=[^\n]*?, snapshotId=(\d+),")
 _MOST_WRAPPERS = 3
 _MOST_SNAPSHOTS = 50  # that are made while a write is under way
 # Options of Iceberg that read what was added between two snapshots.
@@ -23,13 +20,10 @@ _STATE = frozenset({"snapshot-id", "as-of-timestamp", "branch", "tag"})
 _BY_SETTING = "write.wap.enabled"
 
 
-def version_of(
-    leaf: Java, planned_at: int | None = None, scanned: Callable[[], frozenset[str]] = frozenset
-) -> Version | None:
+def version_of(leaf: Java, planned_at: int | None = None) -> Version | None:
     """The version that a leaf of an analyzed plan reads; None where it is not known.
 
-    `planned_at` is when the plan was made to run, in milliseconds since 1970, and `scanned` gives
-    the Iceberg snapshots that it then read, as far as they are known.
+    `planned_at` is when the plan was made to run, in milliseconds since 1970.
     """
     relation = call(leaf, "relation")
     if class_name(leaf).startswith("LogicalRelation"):
@@ -38,20 +32,7 @@ def version_of(
     if table is None:
         return None
     options = frozenset(string_map(call(relation or leaf, "options")))
-    found = _of_iceberg(table, options, planned_at)
-    if found is not None and (known := scanned()) and found.text not in known:
-        return PART
-    return found or _of_files(call(table, "fileIndex"))
-
-
-def scanned_snapshots(execution: Java) -> frozenset[str]:
-    """The Iceberg snapshots that an execution reads, where its plan shows that of every scan.
-
-    A table may have been loaded anew since the plan was analyzed.
-    """
-    text = str(call(execution, "executedPlan") or "")
-    found = _SCANNED.findall(text)
-    return frozenset(found) if len(found) == text.count(_SCAN) else frozenset()
+    return _of_iceberg(table, options, planned_at) or _of_files(call(table, "fileIndex"))
 
 
 def _of_iceberg(table: Java, options: frozenset[str], planned_at: int | None) -> Version | None:
