@@ -330,12 +330,13 @@ _HOSTILE = [
     "---- BEGIN SSH2 PRIVATE KEY ----", "---- BEGIN ", "Private-Lines: 1", "://a:1@", "://a:1,",
     "://1.1.1.1:1@", "password=1 ", "comment on column password is '", "comment on ", "pass=1 ",
     "[('password', 'string'), ", "('token', 'a<", "security label on column token is 'x' ",
+    "=", "(a", "\\(-", "token数$a$", "value=`token:", "-----BEGIN PRIVATE KEY-----x", "a /*",
 ]  # fmt: skip
 
 
 _SIGNS = (": ", "=", " = ", ":=", " -> ", " is ", "(", " ")
 _OPENINGS = (
-    "- ", "- a ", "- {{ ", "[", "[a, ", "{", "{{", "(", "'", '"', "`", "$$", "|\n ", ">\n ", "/*",
+    "- ", "- a ", "- {{ ", "[", "[a, ", "{", "{{", "(", "'", '"', "`", "$$", "|\n ", "|#", "/*",
     "--", "a,", "a|", "\\", "!!a ", "&a ", "f(", "${", "%(", "<", "*/", "a'.", "#",
 )  # fmt: skip
 _FOLLOWING = [f"token{sign}{opening}" for sign, opening in product(_SIGNS, _OPENINGS)]
@@ -346,12 +347,24 @@ def test_work_grows_with_the_length_of_a_text(part: str) -> None:
     """Of eight times the text, the work is some eight times; were it the square, it were 64."""
 
     def work(length: int) -> float:
-        text = (part * length)[:length]
+        text = (part * length)[:length] + "@"
         began = time.thread_time()
         Masker().text(text)
         return time.thread_time() - began
 
     small, large = (min(work(length) for _ in range(2)) for length in (10_000, 80_000))
+    assert large < 24 * max(small, 0.0005)
+
+
+@pytest.mark.parametrize("line", ["Private-Lines: 1", "-----BEGIN PRIVATE KEY-----", "x"])
+def test_work_grows_with_the_number_of_lines_of_a_list(line: str) -> None:
+    def work(count: int) -> float:
+        values = ["-----BEGIN PRIVATE KEY-----", *[line] * count]
+        began = time.thread_time()
+        Masker().value(values)
+        return time.thread_time() - began
+
+    small, large = (min(work(count) for _ in range(2)) for count in (1_000, 8_000))
     assert large < 24 * max(small, 0.0005)
 
 

@@ -93,6 +93,20 @@ def test_what_goes_on_after_a_body_is_refused(server: ServerProcess, what: str) 
     assert is_healthy(server)
 
 
+def test_requests_that_do_not_wait_for_answers_are_refused(server: ServerProcess) -> None:
+    assert server.process is not None
+    process = psutil.Process(server.process.pid)
+    before, sent = process.memory_info().rss, 0
+    request = b"GET /api/v1/namespaces HTTP/1.1\r\nhost: localhost\r\n\r\n" * 1000
+    with connected(server) as connection, suppress(OSError):
+        while sent < 32 * 2**20:
+            connection.sendall(request)
+            sent += len(request)
+    assert sent < 32 * 2**20
+    assert process.memory_info().rss - before < 16 * 2**20
+    assert is_healthy(server)
+
+
 def test_trailers_are_taken_and_are_no_headers(server: ServerProcess) -> None:
     event = as_bytes(run_event())
     body = b"%x\r\n%s\r\n0\r\ncontent-type: text/plain\r\nhost: evil\r\n\r\n" % (len(event), event)

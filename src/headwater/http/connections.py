@@ -19,6 +19,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 _RESERVE = 96  # descriptors for the store, the page and connections that are told 503
 _SPARE = 32  # connections beyond the limit that are told 503; more are closed at once
+_PIPELINED = 8  # requests of a connection that wait for the one before them
 _PACE = 4096  # bytes a second that a body must arrive at, beyond the first seconds
 _SWEEPS = 4  # looks at all connections within the time limit
 _LIVENESS = b"/health"  # answered even to a connection beyond the limit
@@ -103,6 +104,8 @@ class LimitedProtocol(HttpToolsProtocol):
             self._refuse_head()
         elif self._excess and not self.url.startswith(_LIVENESS):
             self.give_up(503, "there are too many connections; try again later")
+        elif len(self.pipeline) >= _PIPELINED:
+            self.give_up(503, "too many requests were sent before their answers were read")
         else:
             super().on_headers_complete()
 

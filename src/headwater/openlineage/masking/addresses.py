@@ -36,7 +36,7 @@ _ENCODED = re.compile(
     rf"(?i:({_SIGN}3A(?:{_SIGN}2F){{2}})(?:(?!{_SIGN}(?:40|2F|3F|26|23))[^\s&\"'<>]){{1,300}}"
     rf"({_SIGN}40))"
 )
-_DRIVER = re.compile(r"(?<![^\s\"'/@(=])[^\s\"'/@:]++:[^\s\"'/@]++@(?=(?:tcp|unix)\()")
+_DRIVER = re.compile(r"(?<![^\s\"'/@(=])[^\s\"'/@:]{1,128}+:[^\s\"'/@]{1,512}+@(?=(?:tcp|unix)\()")
 
 
 def mask_addresses(text: str, noted: Noted) -> str:

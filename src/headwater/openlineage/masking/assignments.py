@@ -50,6 +50,7 @@ _COMMENT = re.compile(r"/\*|--")
 _SIGN = re.compile(r"[=:\"'<(%$]")
 _QUOTES = frozenset("\"'`")
 _SHORTEST_ITEM, _SHORTEST_NUMBER = 6, 4
+_WINDOW, _LONGEST_NAMED = 16_384, 1024  # letters of a search, and of a name with what is behind
 _FIRST_ITEMS = 20  # of a list, by which it is told whether they are secrets
 # The value of a percent-encoded assignment, by how often it was encoded: up to the next one.
 _ENCODED = tuple(
@@ -99,7 +100,7 @@ def _mask_names(cuts: Cuts, quotes: Quotes, sensitive: Sensitive, at: int, end: 
     of their own.
     """
     text = cuts.text
-    found = NAMED.search(text, at, end)
+    found = _next_name(text, at, end)
     while found is not None:
         at = found.end(1)
         if sensitive(found[1].lstrip("-")):
@@ -111,7 +112,20 @@ def _mask_names(cuts: Cuts, quotes: Quotes, sensitive: Sensitive, at: int, end: 
                 at = max(cuts.done, at)
             elif place.is_typed:
                 at = place.at
-        found = NAMED.search(text, at, end)
+        found = _next_name(text, at, end)
+
+
+def _next_name(text: str, at: int, end: int) -> re.Match[str] | None:
+    """The next name; it is searched for in windows, as other threads wait for each search."""
+    while at < end:
+        stop = min(end, at + _WINDOW)
+        found = NAMED.search(text, at, stop)
+        if stop == end or (found is not None and found.start() < stop - _LONGEST_NAMED):
+            return found
+        at = max(at, stop - _LONGEST_NAMED) if found is None else found.start()
+        if found is not None and stop - at >= _WINDOW - 1:
+            return NAMED.search(text, at, end)  # a name that is longer than a window
+    return None
 
 
 def _find_secret(text: str, place: Place, quotes: Quotes) -> Value | None:

@@ -7,7 +7,8 @@ from headwater.openlineage.masking.declarations import find_default, is_header
 from headwater.openlineage.masking.statements import GAP
 
 # Scripts without spaces between words end a word before a name: 数据库password=x.
-_NAME = r"(?:(?<![0-9A-Za-z_.$\u00aa-\u052f-])|(?<=%[0-9A-Fa-f]{2}))(-{0,2}[A-Za-z_$][\w.$-]*+)"
+_LETTER = r"[0-9A-Za-z_.$\u00aa-\u052f-]"
+_NAME = rf"(?:(?<!{_LETTER})|(?<=%[0-9A-Fa-f]{{2}}))(-{{0,2}}[A-Za-z_$]{_LETTER}*+)"
 _LITERAL = r"(?:[nNeExXbB]|[qQ](?=')|[uU]&|_\w{2,12})?\\{0,7}[\"']|\$\w{0,63}\$"
 _COMPARED = (
     r"(?i:(?:not\s{1,5})?(?:[ir]?like|in|similar\s{1,5}to|between)"

@@ -13,7 +13,7 @@ _OPENING = re.compile(r"(?:[A-Za-z@$]{0,3}|[uU]&|_\w{2,12})(\\{0,7})([\"'`])")
 _DOLLARS = re.compile(r"\$\w{0,63}\$")
 _ORACLE = re.compile(r"[nN]?[qQ]'([^\s\w])")
 _LONGEST_LITERAL = 10_000  # letters in which the end of a literal of a rare kind is looked for
-_SCALAR = re.compile(r"[|>][\d+-]{0,3}[ \t]{0,20}(?:#[^\n]*+)?\n")
+_SCALAR = re.compile(r"[|>][\d+-]{0,3}[ \t]{0,20}(?:#[^\n]{0,200}+)?\n")
 _LINE = re.compile(r"([ \t]*+)([^\n]*+)(?:\n|\Z)")
 _YAML = re.compile(r"(?:&[\w-]{1,64}|!{1,2}[\w/:.-]{0,64})[ \t]{1,20}(?=\S)")
 # A delimiter ends a value only where another key, a space or the end follows it.

@@ -50,6 +50,7 @@ class BadParameters(HTTPException):
 
 
 _MOST_ERRORS, _MOST_TOLD = 100, 1000  # messages of an answer, and characters of each
+_MOST_SEARCHED = 8 * _MOST_TOLD
 _masker = Masker()
 
 
@@ -106,17 +107,17 @@ def _json(status: int, body: Any) -> Response[bytes]:
 def _encode(body: dict[str, Any]) -> bytes:
     """A body whose messages hold no secret: addresses of stores and clusters are in them.
 
-    What a client sent is in them, too. They are searched in the event loop, and cut for that.
+    What a client sent is in them, too. They are searched in the event loop, and cut for that;
+    more is searched than is told, so that no part of a secret is.
     """
-    return msgspec.json.encode(_masker.value({key: _cut(told) for key, told in body.items()}))
+    found = _masker.value({key: _cut(told, _MOST_SEARCHED) for key, told in body.items()})
+    return msgspec.json.encode({key: _cut(told, _MOST_TOLD) for key, told in found.items()})
 
 
-def _cut(told: Any) -> Any:
+def _cut(told: Any, most: int) -> Any:
     if isinstance(told, list):
-        return [_cut(one) for one in told[:_MOST_ERRORS]]
-    if isinstance(told, str) and len(told) > _MOST_TOLD:
-        return f"{told[:_MOST_TOLD]}…"
-    return told
+        return [_cut(one, most) for one in told[:_MOST_ERRORS]]
+    return f"{told[:most]}…" if isinstance(told, str) and len(told) > most else told
 
 
 def on_http(_: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
