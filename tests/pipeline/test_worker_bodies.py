@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from headwater.pipeline.settings import Settings
 from headwater.pipeline.states import State
-from headwater.pipeline.worker.api import make_app
+from headwater.pipeline.worker.api import make_api
 from headwater.pipeline.worker.host import Worker
 from headwater.pipeline.worker.store import LocalStore
 
@@ -57,7 +57,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient[Lite
     nothing = cast("SparkSession", None)
     worker = Worker(nothing, Settings(catalog="cat"), LocalStore(folder / "state"), str(folder))
     worker.create("quiet", SINK, State.STOPPED)
-    with TestClient(make_app(worker, "here"), raise_server_exceptions=False) as found:
+    with TestClient(make_api(worker, "here"), raise_server_exceptions=False) as found:
         yield found
     worker.close()
 

@@ -62,7 +62,12 @@ class Deployment(Struct):
 
 def make_app(worker: Worker, address: str) -> "ASGIApp":
     """The API as an ASGI application."""
-    api = Litestar(
+    return forgetting_long_addresses(make_api(worker, address))
+
+
+def make_api(worker: Worker, address: str) -> Litestar:
+    """Every route of the API."""
+    return Litestar(
         _routes(worker, address),
         exception_handlers={
             HeadwaterError: _explained,
@@ -72,7 +77,6 @@ def make_app(worker: Worker, address: str) -> "ASGIApp":
         },
         openapi_config=None,
     )
-    return forgetting_long_addresses(api)
 
 
 def _in_thread(limiter: CapacityLimiter) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
