@@ -287,6 +287,11 @@ def test_a_limited_key_tells_no_snapshots_of_others(
     assert team.send("team", _of("lab", _writes("both", 52, [], "9"))) == 201
     assert team.send("team", _of("lab", _writes("both", 53, [dataset("far", "prod")]))) == 201
     assert team.ask("operator", "GET", _TOLD_OF_TABLE[0]).json() == told
+    later = [_of("lab", _writes("later", 54, [], "9", "111")), _writes("later", 55, [shared])]
+    for number in order:
+        who = ("team", "operator")[number]
+        assert team.send(who, _of("lab", later[number])) == 201
+    assert team.ask("operator", "GET", _TOLD_OF_TABLE[0]).json() == told
     own = _of("lab", _writes("good", 7, [mine], "777"))
     assert team.send("team", own) == 201
     assert "777" in team.ask("team", "GET", f"{N}/lab/datasets/made/snapshots").text

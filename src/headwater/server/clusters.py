@@ -26,6 +26,7 @@ _MOST_BYTES = 8 * 2**20  # of an answer: the states of some thousand connectors
 _HELD_BYTES = 8 * _MOST_BYTES  # of all answers that wait to be masked
 _PATIENCE = httpx.Timeout(30.0, connect=5.0)
 _QUICK = 3.0
+_LONGEST = 60.0  # seconds until the whole answer is there
 _PART = 2**16  # bytes that are read at once
 _masker = Masker()
 Claim = Callable[[int], None]
@@ -104,11 +105,14 @@ class Clusters:
         headers = {"content-type": "application/json"} if body else {}
         try:
             url = httpx.URL(f"{self._urls[name]}/{path}").copy_with(query=query or None)
-            async with self._open().stream(
-                method, url, content=body, headers=headers, timeout=patience
-            ) as answer:
+            async with (
+                asyncio.timeout(_LONGEST),
+                self._open().stream(
+                    method, url, content=body, headers=headers, timeout=patience
+                ) as answer,
+            ):
                 read = await self._read(name, answer, claim)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
             told = str(error) or type(error).__name__
             raise PipelineUnreachable(name, mask_text(self._urls[name]), told) from None
         return Forwarded(

@@ -101,8 +101,9 @@ def _apply_parts(commit: Commit, event: Event, stamp: Stamp, received: int) -> _
     inputs = apply_side(commit, facts, [*event.inputs, *renamed(event)], INPUT)
     outputs = apply_side(commit, facts, event.outputs, OUTPUT)
     if snapshots or len(ios) > known:
-        rows = [(one, stamp[2], run.id, event.runs_of is not None) for one in snapshots]
-        record_snapshots(commit, run, event, rows)
+        covered = None if event.runs_of is None else covered_text(event)
+        rows = [(one, stamp[2], run.id, covered) for one in snapshots]
+        record_snapshots(commit, run, rows, has_more=len(ios) > known)
     inputs = apply_mapped(commit, facts, inputs)
     settle_sides(commit, run, event)
     update_edges(commit, home, run, inputs)

@@ -47,7 +47,7 @@ TABLES = {
         _table("mapping_input", "dataset mapping"),
         _table("edge", "job io dataset since", "until"),
         _table("alias", "a b", "since"),
-        _table("snapshot", "id seq", "run limited"),
+        _table("snapshot", "id seq", "run namespaces"),
         _table("feed", "id", "body"),
         _table("deferred", "time seq", "namespaces"),
         _table("quality_check", "dataset key", "time tie success body"),

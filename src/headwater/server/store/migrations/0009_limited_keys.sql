@@ -2,5 +2,5 @@
 -- Null for events that the version before deferred.
 ALTER TABLE deferred ADD COLUMN namespaces TEXT;
 
--- Whether a key with namespaces told of a snapshot.
-ALTER TABLE snapshot ADD COLUMN limited BOOLEAN NOT NULL DEFAULT FALSE
+-- What the key covers that told of a snapshot, in the same form; null for a key without namespaces.
+ALTER TABLE snapshot ADD COLUMN namespaces TEXT
