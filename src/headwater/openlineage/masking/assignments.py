@@ -49,6 +49,7 @@ Sensitive = Callable[[str], bool]
 _COMMENT = re.compile(r"/\*|--")
 _SIGN = re.compile(r"[=:\"'<(%$]")
 _QUOTES = frozenset("\"'`")
+_DOCUMENTED = '"""'
 _SHORTEST_ITEM, _SHORTEST_NUMBER = 6, 4
 _WINDOW, _LONGEST_NAMED = 16_384, 1024  # letters of a search, and of a name with what is behind
 _FIRST_ITEMS = 20  # of a list, by which it is told whether they are secrets
@@ -137,8 +138,8 @@ def _find_secret(text: str, place: Place, quotes: Quotes) -> Value | None:
         return None
     if place.is_tested and not _WRAPPED.search(text[max(0, place.name_at - 40) : place.name_at]):
         return None
-    if name == "pass" and place.sign is None:
-        return None  # a verb: pass 'sort=False'
+    if place.sign is None and (name == "pass" or text.startswith(_DOCUMENTED, at)):
+        return None  # a verb: pass 'sort=False'; or the last word of a documentation
     if name == "token" and _PARSED.search(text[max(0, place.name_at - 20) : place.name_at]):
         return None
     if text[at : at + 1] in _QUOTES and quotes.closes(at):

@@ -29,10 +29,12 @@ RENEWED = frozenset({
 })  # fmt: skip
 _SIGNED = re.compile(
     rf"(?:(?<![\w.-])|(?<=%[0-9A-Fa-f]{{2}}))({'|'.join(SIGNATURES)})"
-    r"(=|%3D)([^&\s\"'<>]++)",
+    r"(=|%3D)(?!(?:None|null|True|False|self)\b)([^&\s\"'<>]++)",
     re.IGNORECASE | re.ASCII,
 )
-_COOKIE = re.compile(r"(?i:\b((?:set-)?cookie\\{0,7}[\"']?\s{0,5}:\s{0,5}))([^\"'\r\n]++)")
+_COOKIE = re.compile(
+    r"(?i:\b((?:set-)?cookie\\{0,7}[\"']?\s{0,5}:\s{0,5}))(?=[^\"'\r\n=]{1,200}=)([^\"'\r\n]++)"
+)
 _SIGNATURE_HINTS = (
     "sig=", "sig%3d", "signature=", "signature%3d", "credential=", "credential%3d", "accessid=",
 )  # fmt: skip
