@@ -33,7 +33,8 @@ _SIGNED = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _COOKIE = re.compile(
-    r"(?i:\b((?:set-)?cookie\\{0,7}[\"']?\s{0,5}:\s{0,5}))(?=[^\"'\r\n=]{1,200}=)([^\"'\r\n]++)"
+    r"(?i:\b((?:set-)?cookie\\{0,7}[\"']?\s{0,5}:\s{0,5}))"
+    r"(?=[^\s\"'=;,()]{1,200}=)([^\"'\r\n]++)"
 )
 _SIGNATURE_HINTS = (
     "sig=", "sig%3d", "signature=", "signature%3d", "credential=", "credential%3d", "accessid=",
