@@ -343,9 +343,10 @@ def test_records_with_values_that_python_cannot_hold_are_followed(
 ) -> None:
     settings = _catalog(traced, "late", tmp_path)
     texts = [f'{{"eventTime": "+12345-01-0{day}T00:00:00Z"}}' for day in (1, 2, 3)]
-    _topic(traced, "late", [_HOUR] * 3, texts)
+    texts.append('{"eventTime": "2026-01-04T00:00:00Z"}')
+    _topic(traced, "late", [_HOUR] * 4, texts)
     table = _archived(traced, "late")
-    _sent(traced, table, "late", [0, 3], datetime.now(UTC), "lineage-archive")
+    _sent(traced, table, "late", [0, 4], datetime.now(UTC), "lineage-archive")
     told = why_not(traced.spark, traced.client, settings, table, Record("late", 0, 1))
     assert told.outcome == "written", told.reason
     (found,) = _rows(traced, "late", (1, 1), settings, None)
@@ -356,6 +357,11 @@ def test_records_with_values_that_python_cannot_hold_are_followed(
     records = story.rows[0].records
     assert records is not None
     assert not records.exact or [one.offset for one in records.records] == [1]
+    story = why(traced.spark, traced.client, table, "true", 4, settings)
+    (plain,) = [row.records for row in story.rows if row.values["event"] == texts[3]]
+    assert plain is not None
+    assert plain.exact, plain.reason
+    assert [one.offset for one in plain.records] == [3]
 
 
 @pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz", "date"])

@@ -10,6 +10,7 @@ from pyspark.sql import types as T
 from headwater.errors import DryRunError, HeadwaterError
 from headwater.pipeline import sql
 from headwater.pipeline.settings import Settings
+from headwater.trace.collecting import SparkText
 from headwater.trace.comparing import can_compare, free_name, literal, named, quoted
 from headwater.trace.derivation import MOST, Derived
 from headwater.trace.failures import EVALUATION_ERRORS, not_evaluated
@@ -108,12 +109,13 @@ class RecordFinder:
                 found[number] = _unknown(
                     f"how {write['name']} computes rows is not known here: only its input is"
                 )
-        for job, numbers in streams.items():
-            chosen = [rows[number] for number in numbers]
-            stream = stream_plan(job, table.name)
-            told = self._guarded(self._of_stream, table, chosen, stream)
-            found |= zip(numbers, told if isinstance(told, list) else [told] * len(numbers),
-                         strict=True)  # fmt: skip
+        for job, together in streams.items():
+            for numbers in _apart(rows, together):
+                chosen = [rows[number] for number in numbers]
+                stream = stream_plan(job, table.name)
+                told = self._guarded(self._of_stream, table, chosen, stream)
+                found |= zip(numbers, told if isinstance(told, list) else [told] * len(numbers),
+                             strict=True)  # fmt: skip
         return [found[number] for number in range(len(rows))]
 
     def _guarded(self, work: Any, *given: Any) -> Any:
@@ -214,6 +216,13 @@ def _giving(
     if len(giving) == 1:
         return giving[0], []
     return giving[0], [_SEVERAL.format(len(several), len(giving))]
+
+
+def _apart(rows: list[TracedRow], numbers: list[int]) -> list[list[int]]:
+    """Rows that are looked for together: one with a value that Python cannot hold is alone."""
+    alone = [n for n in numbers if any(isinstance(one, SparkText) for one in rows[n].row)]
+    together = [n for n in numbers if n not in alone]
+    return [*([together] if together else []), *([n] for n in alone)]
 
 
 def group_of(plan: TablePlan, frame: DataFrame, row: Row) -> DataFrame:
