@@ -123,9 +123,8 @@ def _next_name(text: str, at: int, end: int) -> re.Match[str] | None:
         found = NAMED.search(text, at, stop)
         if stop == end or (found is not None and found.start() < stop - _LONGEST_NAMED):
             return found
-        at = max(at, stop - _LONGEST_NAMED) if found is None else found.start()
-        if found is not None and stop - at >= _WINDOW - 1:
-            return NAMED.search(text, at, end)  # a name that is longer than a window
+        # What begins near the end of a window may go on behind it.
+        at = stop - _LONGEST_NAMED if found is None else found.start()
     return None
 
 
