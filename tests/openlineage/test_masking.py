@@ -26,6 +26,7 @@ from headwater.openlineage.masking import (
     masker,
     unmasked,
 )
+from headwater.openlineage.masking.report import MOST_PATHS, MOST_SECRETS
 
 _EXAMPLES = Path(__file__).with_name("masking_examples.txt")
 _ESCAPES = {"\\n": "\n", "\\t": "\t"}
@@ -285,7 +286,7 @@ def test_the_report_names_no_secret_and_has_an_end() -> None:
                                           for n in range(500)}}}}  # fmt: skip
     clean, report = mask_event(Masker(), event)
     assert "hunter2" not in json.dumps(clean)
-    assert len(clean["dataset"]["facets"][FACET]["paths"]) <= masker.MOST_PATHS
+    assert len(clean["dataset"]["facets"][FACET]["paths"]) <= MOST_PATHS
     assert report.rules["address"] == 500
 
 
@@ -389,7 +390,7 @@ def test_a_long_document_is_searched_value_by_value() -> None:
 
 
 def test_after_many_secrets_the_rest_is_masked_unseen() -> None:
-    texts = ["password=hunter2"] * (masker.MOST_SECRETS + 1000)
+    texts = ["password=hunter2"] * (MOST_SECRETS + 1000)
     event = {"many": texts, "one": "password=x " * 50_000, "type": "RUNNING", "name": "a=b",
              "kept": 5, "other": "a long text that holds nothing"}  # fmt: skip
     report = Report()

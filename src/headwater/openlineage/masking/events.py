@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from headwater.openlineage.masking.masker import MOST_PATHS, Masker, Report
+from headwater.openlineage.masking.masker import Masker
+from headwater.openlineage.masking.report import MOST_PATHS, Report
 from headwater.version import PRODUCER
 
 FACET = "headwater_masked"

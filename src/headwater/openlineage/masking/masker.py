@@ -5,7 +5,6 @@ What lies too deep to be looked at is masked as a whole: nothing passes unseen.
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
@@ -14,10 +13,12 @@ from headwater.openlineage.masking.addresses import MASK, mask_addresses
 from headwater.openlineage.masking.assignments import mask_assignments
 from headwater.openlineage.masking.blocks import find_key_end
 from headwater.openlineage.masking.counts import is_measure
+from headwater.openlineage.masking.documents import read_document
 from headwater.openlineage.masking.formats import RENEWED, SIGNATURES, mask_formats
 from headwater.openlineage.masking.hints import has_hint
 from headwater.openlineage.masking.keys import is_sensitive, is_sensitive_in_text
 from headwater.openlineage.masking.labels import mask_labelled
+from headwater.openlineage.masking.report import Report, TooManySecrets
 from headwater.openlineage.masking.schemas import (
     BY_COLUMN,
     are_types,
@@ -27,10 +28,8 @@ from headwater.openlineage.masking.schemas import (
 from headwater.openlineage.masking.types import is_type
 from headwater.openlineage.masking.values import is_empty, is_reference
 
-MOST_PATHS = 50
 DEEPEST = 100
 LONGEST = 2**20  # letters of a text that is searched: a pattern takes 0.1 s for so many
-MOST_SECRETS = 10_000  # in the texts of one event, each of which takes 25 µs
 _SHORTEST = 4
 _SHORTEST_TOKEN = 16
 _REMEMBERED, _REMEMBERED_LENGTH = 20_000, 200
@@ -53,59 +52,6 @@ _COUNTS = frozenset({"fail", "failed", "warn", "skip", "skipped", "error", "erro
 _HARMLESS = re.compile(r"[^=:\"'<(@]{0,12}")
 _PLAIN = re.compile(r"[A-Za-z0-9_]+")
 _PARAMETER = re.compile(r"([?&;]([\w.$-]++)=)([^&;\s\"'<>]++)")
-
-
-class TooManySecrets(Exception):
-    """A text is too long, or has more secrets than are looked for one by one."""
-
-
-class Report:
-    """What was masked: how often by each rule, and where (no more than `MOST_PATHS` places)."""
-
-    def __init__(self) -> None:
-        self.rules: Counter[str] = Counter()
-        self.paths: list[str] = []
-        self._stack: list[str] = []
-        self._in_texts = 0
-
-    def __bool__(self) -> bool:
-        return bool(self.rules)
-
-    def note(self, rule: str) -> None:
-        """Count a secret at the place that is being looked at."""
-        self.rules[rule] += 1
-        if len(self.paths) < MOST_PATHS:
-            path = ".".join(self._stack)
-            if path and path not in self.paths[-1:]:
-                self.paths.append(path)
-
-    def note_in_text(self, rule: str) -> None:
-        """Count a secret inside a text.
-
-        Raises: TooManySecrets, when the rest of the text should not be searched.
-        """
-        self._in_texts += 1
-        if self.is_full:
-            raise TooManySecrets
-        self.note(rule)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether further texts are masked as a whole."""
-        return self._in_texts > MOST_SECRETS
-
-    def enter(self, place: str) -> None:
-        """Go into a key or an index."""
-        self._stack.append(place)
-
-    def leave(self) -> None:
-        """Come out of it."""
-        self._stack.pop()
-
-    @property
-    def depth(self) -> int:
-        """How many levels there are above the place that is being looked at."""
-        return len(self._stack)
 
 
 class Masker:
@@ -165,7 +111,7 @@ class Masker:
 
     def _text(self, text: str, report: Report) -> str:
         if text.lstrip()[:1] in ("{", "["):
-            document = _document(text)
+            document = read_document(text)
             if document is not None:
                 return self._document(text, document, report)
         if len(text) > LONGEST:
@@ -344,28 +290,3 @@ def _is_command(values: list[Any]) -> bool:
 
 def _is_pair(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 2 and isinstance(value[0], str)
-
-
-def _document(text: str) -> Any:
-    try:
-        found = json.loads(text, object_pairs_hook=_distinct)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict | list) else None
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object, unless one of its keys stands in it twice: the first would not be seen."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("an object has a key twice")
-    return found
-
-
-def has_duplicates(raw: bytes) -> bool:
-    """Whether an object has a key twice of a document that can be read."""
-    try:
-        json.loads(raw, object_pairs_hook=_distinct)
-    except ValueError:
-        return True
-    return False
