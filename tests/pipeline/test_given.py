@@ -137,38 +137,44 @@ def test_a_window_is_traced_to_records_of_batches_before_the_one_that_wrote_it(
     assert GivenPlan(traced.spark, app).watermark_of(table, row) == "1970-01-01T00:00:50Z"
 
 
+def _deduplicated(
+    given: tuple[Traced, Path], topic: str, table: str, sent: list[tuple[str, str]], text: str
+) -> Given:
+    """Run a stream that drops duplicates of some messages; give its application."""
+    traced, folder = given
+    spark, servers = traced.spark, traced.settings.bootstrap
+    kafka.ensure_topics(servers, [topic])
+    frame = spark.createDataFrame(sent, "key string, value string").coalesce(1)
+    writer = frame.write.format("kafka").option("topic", topic)
+    writer.option("kafka.bootstrap.servers", servers).save()
+    spark.sql(f"CREATE TABLE {table} (name STRING, text STRING, at TIMESTAMP) USING iceberg "
+              "TBLPROPERTIES ('format-version' = '3')")  # fmt: skip
+    app, arguments = folder / f"{topic}.py", [servers, topic, table, str(folder / topic)]
+    app.write_text(text)
+    capture = headwater.attach(spark, url=traced.server.url, spool_dir=str(folder / "spool"))
+    assert isinstance(capture, Capture)
+    try:
+        traced_apps.run_really(text, *arguments)
+    finally:
+        capture.detach()
+    return Given(" ".join([str(app), *arguments]), time_zone="UTC")
+
+
 def test_a_deduplicated_row_is_traced_within_the_batch_that_wrote_it(
     given: tuple[Traced, Path],
 ) -> None:
     """The oracle: the record with the text of the row, in the first batch that has its name."""
-    traced, folder = given
-    spark, servers = traced.spark, traced.settings.bootstrap
-    topic, table = "traced-firsts", "traced.default.firsts"
-    kafka.ensure_topics(servers, [topic])
+    traced, table = given[0], "traced.default.firsts"
     names = ["a", "b", "a", "c", "a", "d", "b", "d", "e", "e", "f", "a"]
-    sent = [(offset, name, f"text {offset}") for offset, name in enumerate(names)]
-    frame = spark.createDataFrame(sent, "offset int, key string, value string").coalesce(1)
-    writer = frame.select("key", "value").write.format("kafka").option("topic", topic)
-    writer.option("kafka.bootstrap.servers", servers).save()
-    spark.sql(f"CREATE TABLE {table} (name STRING, text STRING, at TIMESTAMP) USING iceberg "
-              "TBLPROPERTIES ('format-version' = '3')")  # fmt: skip
-    arguments = [servers, topic, table, str(folder / "firsts")]
-    capture = headwater.attach(spark, url=traced.server.url, spool_dir=str(folder / "spool"))
-    assert isinstance(capture, Capture)
-    try:
-        traced_apps.run_really(traced_apps.FIRSTS, *arguments)
-    finally:
-        capture.detach()
-    app = folder / "firsts.py"
-    app.write_text(traced_apps.FIRSTS)
-    batch = {name: offset // 4 for offset, name, _ in reversed(sent)}
-    rows = spark.table(table).collect()
+    sent = [(name, f"text {offset}") for offset, name in enumerate(names)]
+    app = _deduplicated(given, "traced-firsts", table, sent, traced_apps.FIRSTS)
+    batch = {name: offset // 4 for offset, name in reversed([*enumerate(names)])}
+    rows = traced.spark.table(table).collect()
     assert {row["name"] for row in rows} == {*names}
     for row in rows:
         # Which of several records of its batch a row is made of, Spark decides.
-        truth = next(offset for offset, _, text in sent if text == row["text"])
-        found = _records(traced, table, f"name = '{row['name']}'",
-                         Given(" ".join([str(app), *arguments]), time_zone="UTC"))  # fmt: skip
+        truth = next(offset for offset, (_, text) in enumerate(sent) if text == row["text"])
+        found = _records(traced, table, f"name = '{row['name']}'", app)
         offsets = {one.offset for one in found.records}
         assert truth in offsets, found.reason
         assert {offset // 4 for offset in offsets} == {batch[row["name"]]}, "another batch"
@@ -179,28 +185,12 @@ def test_a_record_whose_duplicates_come_later_is_not_told_as_the_only_one(
     given: tuple[Traced, Path],
 ) -> None:
     """Without the record that gave the row, a later duplicate would have given an equal one."""
-    traced, folder = given
-    spark, servers = traced.spark, traced.settings.bootstrap
-    topic, table = "traced-equals", "traced.default.equals"
-    kafka.ensure_topics(servers, [topic])
-    frame = spark.createDataFrame([(one, one) for one in "abcdbefg"], "key string, value string")
-    writer = frame.coalesce(1).write.format("kafka").option("topic", topic)
-    writer.option("kafka.bootstrap.servers", servers).save()
-    spark.sql(f"CREATE TABLE {table} (name STRING, text STRING, at TIMESTAMP) USING iceberg "
-              "TBLPROPERTIES ('format-version' = '3')")  # fmt: skip
-    app, arguments = folder / "equals.py", [servers, topic, table, str(folder / "equals")]
+    table = "traced.default.equals"
     text = traced_apps.FIRSTS.replace(
         'F.col("offset") * 10', 'F.col("partition") + 10_000'
     ).replace('dropDuplicatesWithinWatermark(["name"])', "dropDuplicates()")
-    app.write_text(text)
-    capture = headwater.attach(spark, url=traced.server.url, spool_dir=str(folder / "spool"))
-    assert isinstance(capture, Capture)
-    try:
-        traced_apps.run_really(text, *arguments)
-    finally:
-        capture.detach()
-    told = Given(" ".join([str(app), *arguments]), time_zone="UTC")
-    found = _records(traced, table, "name = 'b'", told)
+    app = _deduplicated(given, "traced-equals", table, [(one, one) for one in "abcdbefg"], text)
+    found = _records(given[0], table, "name = 'b'", app)
     assert {one.offset for one in found.records} == {1}, found.reason
     assert (found.exact, found.complete) == (False, True), found.reason
 

@@ -7,9 +7,7 @@ import re
 from headwater.openlineage.masking.addresses import MASK, Noted
 from headwater.openlineage.masking.alternatives import join_words
 from headwater.openlineage.masking.blocks import BLOCK_HINTS, mask_blocks
-from headwater.openlineage.masking.tokens import EXACT_HINTS, mask_tokens
-
-__all__ = ["EXACT_HINTS", "RENEWED", "SIGNATURES", "mask_formats"]
+from headwater.openlineage.masking.tokens import mask_tokens
 
 _SCHEME = re.compile(
     r"\b(bearer|basic)(\s{1,5}|%20)([A-Za-z0-9._~+/=-]{6,}+)", re.IGNORECASE | re.ASCII

@@ -107,20 +107,20 @@ def find_scalar(text: str, at: int) -> Value | None:
 def find_items(text: str, at: int, most: int | None = None) -> Value | None:
     """Items of a list without quotes: YAML's lines with a dash, or those of `[a, b]`.
 
-    With `most`, only the beginnings of so many lines.
+    With `most`, only so many lines; and only the beginning of items in the line of their name.
     """
     flow = _FLOW.match(text, at)
     if flow is not None and "," in flow[0]:
         return Value(at + 1, flow.end() - 1, False)
-    lines, most = (_LINES, len(text)) if most is None else (_FIRST_OF_LINE, most)
-    line = lines.match(text, at)
+    indent = text[text.rfind("\n", max(0, at - 80), at) + 1 : at]
+    has_lines = not indent.strip()
+    line = (_LINES if has_lines or most is None else _FIRST_OF_LINE).match(text, at)
     if line is None:
         return None
-    indent = text[text.rfind("\n", max(0, at - 80), at) + 1 : at]
-    end = line.end()
-    while most > 0 and not indent.strip() and text.startswith(f"\n{indent}-", end):
+    end, most = line.end(), len(text) if most is None else most
+    while most > 0 and has_lines and text.startswith(f"\n{indent}-", end):
         most -= 1
-        line = lines.match(text, end + 1 + len(indent))
+        line = _LINES.match(text, end + 1 + len(indent))
         if line is None:
             break
         end = line.end()
